@@ -49,8 +49,7 @@ void declare(const CommandLine& app, Options& options) {
   app.add_number("--step-count", options.step_count, 1, 1'000'000,
                  "end the window after so many steps (or after --duration), and report", "N");
   app.add("--at", options.at, "begin at this time of day, 14:30 or 14:30:05, or that long from now: +5s", "TIME");
-  app.add("--level", options.window.level, "timeline (default) or syncs, as for run", "LEVEL")
-      .one_of({"timeline", "syncs"});
+  declare_level(app, options.window.level);
   app.add("-o,--output", options.window.output, "name of the trace, as for run (default: that of run)", "PATTERN");
   app.add_flag("-f,--force-overwrite", options.window.force_overwrite, "replace an existing trace");
   app.add("--max-size", options.window.max_size, "end the window when its trace has this size, e.g. 500M", "SIZE");
@@ -143,6 +142,18 @@ void wait_for_time(const Options& options) {
   std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
 }
 
+std::string begun_text(const Options& options, const std::string& what) {
+  const std::string length = duration_text(options.window.length_ns);
+  std::string text = "recording " + what;
+  if (options.step_count)
+    text += format_text(" for {} steps, at most {}", *options.step_count, length);
+  else if (options.window.length_ns != 0)
+    text += " for " + length;
+  if (options.window.level != "syncs") text += format_text(". {}", kRecordsStay);
+  if (options.window.length_ns == 0) return text + ". To end the window: synctrace stop " + options.who;
+  return text + ".";
+}
+
 }  // namespace
 
 int cmd_start(int argc, char** argv) {
@@ -170,13 +181,8 @@ int cmd_start(int argc, char** argv) {
   if (started.empty()) return kExitUnusable;
   const std::string what = started.size() == 1 ? format_text("process {}", started.front().pid)
                                                : format_text("{} processes", started.size());
-  if (options.window.length_ns == 0) {
-    say::info("synctrace", format_text("recording {}. To end the window: synctrace stop {}", what, options.who));
-  } else {
-    say::info("synctrace", options.step_count
-                               ? format_text("recording {} for {} steps, at most {}.", what, *options.step_count,
-                                             duration_text(options.window.length_ns))
-                               : format_text("recording {} for {}.", what, duration_text(options.window.length_ns)));
+  say::info("synctrace", begun_text(options, what));
+  if (options.window.length_ns != 0) {
     StepCount steps(options, started.front());
     bool is_stopped = false;
     const std::int64_t until_begin_ns = std::max(options.window.begin_ns - realtime_now_ns(), std::int64_t{0});

@@ -31,6 +31,7 @@ struct Options {
   std::string window = "1s";
   std::string every = "10s";
   std::optional<int> count;
+  std::string level;
   StackOptions stacks;
   std::int64_t window_ns = 0;
   std::int64_t every_ns = 0;
@@ -45,7 +46,7 @@ std::optional<std::string> take(Options& options) {
 
 // One window and its screen. False when no process can be recorded any more.
 bool show_one(const std::vector<DormantProcess>& processes, const Options& options, ShortWindows& windows, int number) {
-  std::optional<std::vector<std::string>> files = windows.record(processes, options.window_ns);
+  std::optional<std::vector<std::string>> files = windows.record(processes, options.window_ns, options.level);
   if (!files) return false;
   const std::string head = format_text("{}{}  window {}, {} long, one every {}; Ctrl-C ends this, not the program\n",
                                        isatty(STDOUT_FILENO) != 0 ? kClearScreen : "", clock_text(), number,
@@ -66,6 +67,7 @@ int cmd_top(int argc, char** argv) {
   app.add("--window", options.window, "how long each window is (default 1s)", "TIME");
   app.add("--every", options.every, "how often one begins (default 10s)", "TIME");
   app.add_number("-n,--count", options.count, 1, 1'000'000, "end after so many windows", "N");
+  declare_level(app, options.level);
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
   if (const auto end = app.parse(argc, argv)) return *end;

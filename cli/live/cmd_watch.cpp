@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb `watch`: looks at a running program every few seconds, and records a longer window when a rule holds.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <deque>
@@ -44,6 +45,7 @@ struct Options {
   std::optional<int> keep;
   std::optional<int> count;
   LiveOptions live;
+  std::string level;  // of the window
   std::int64_t look_ns = 0;
   std::int64_t every_ns = 0;
   std::int64_t record_ns = 0;
@@ -63,6 +65,7 @@ void declare(const CommandLine& app, Options& options) {
   app.add_number("--keep", options.keep, 1, 10'000, "remove all but the last N windows (default 10)", "N");
   app.add_number("-n,--count", options.count, 1, 10'000, "end after so many windows", "N");
   app.add("-o,--output", options.output, "names of the windows' traces, as for run (default: that of run)", "PATTERN");
+  declare_level(app, options.level);
   declare_live_options(app, options.live);
 }
 
@@ -107,78 +110,92 @@ std::vector<Look> look_at(const std::vector<std::string>& files, const Options& 
 class Watcher {
  public:
   Watcher(std::vector<DormantProcess> processes, Options& options)
-      : processes_(std::move(processes)), options_(options), looks_(processes_.front(), kWho) {}
+      : processes_(std::move(processes)),
+        options_(options),
+        look_level_(std::any_of(options.watches.begin(), options.watches.end(), needs_gpu) ? "timeline" : "syncs"),
+        looks_(processes_.front(), kWho) {}
 
   int run() {
     say_what();
     const int most = options_.count.value_or(0);
     for (int windows = 0; !is_asked_to_end() && (most == 0 || windows < most);) {
       const Clock::time_point next = Clock::now() + std::chrono::nanoseconds(options_.every_ns);
-      std::optional<std::vector<std::string>> files = looks_.record(processes_, options_.look_ns);
+      std::optional<std::vector<std::string>> files = looks_.record(processes_, options_.look_ns, look_level_);
       if (!files) return kExitUnusable;
-      const RuleWatch* fired = hold_against_rules(*files);
-      if (fired != nullptr && Clock::now() >= quiet_until_) {
-        if (!record(*fired)) return kExitUnusable;
-        ++windows;
-        continue;
-      }
+      bool is_healthy = true;
+      const RuleWatch* fired = hold_against_rules(*files, is_healthy);
+      const bool records = fired != nullptr && Clock::now() >= quiet_until_;
+      if (records && !record(*fired, *files)) return kExitUnusable;
+      keep_look(std::move(*files), is_healthy);
+      windows += records ? 1 : 0;
+      if (records) continue;
       pause_until(next);
     }
     return kExitOk;
   }
 
  private:
+  // Steps are found in the host's calls, too.
+  static bool needs_gpu(const RuleWatch& watch) { return watch.rule().quantity != WatchRule::Quantity::kStep; }
+
   void say_what() const {
     const double share = 100.0 * static_cast<double>(options_.look_ns) / static_cast<double>(options_.every_ns);
     say::info("synctrace",
               format_text("looking at {} process{} for {} in every {} ({:.1f} % of the time); Ctrl-C ends this, "
-                          "not the program.",
+                          "not the program{}",
                           processes_.size(), processes_.size() == 1 ? "" : "es", duration_text(options_.look_ns),
-                          duration_text(options_.every_ns), share));
+                          duration_text(options_.every_ns), share,
+                          look_level_ == "syncs" ? "." : format_text(". {}.", kRecordsStay)));
   }
 
-  // The rule that fires; null: none. The last look at which none held stays, to be compared with.
-  const RuleWatch* hold_against_rules(std::vector<std::string>& files) {
+  // The rule that fires; null: none.
+  const RuleWatch* hold_against_rules(const std::vector<std::string>& files, bool& is_healthy) {
     const std::vector<Look> looks = look_at(files, options_);
     const RuleWatch* fired = nullptr;
-    bool is_healthy = true;
     for (RuleWatch& watch : options_.watches) {
       const RuleWatch::Answer answer = looks.empty() ? RuleWatch::Answer::kUnknown : watch.take(looks);
       is_healthy &= answer == RuleWatch::Answer::kHealthy || answer == RuleWatch::Answer::kUnknown;
       if (answer == RuleWatch::Answer::kFires && fired == nullptr) fired = &watch;
     }
-    if (is_healthy) {
-      healthy_ = files;
-      looks_.replace(std::move(files));
-    } else {
-      std::error_code ignored;
-      for (const std::string& file : files) std::filesystem::remove(file, ignored);
-    }
     return fired;
   }
 
-  bool record(const RuleWatch& fired) {
+  // The last look at which no rule held stays, to be compared with.
+  void keep_look(std::vector<std::string> files, bool is_healthy) {
+    if (is_healthy) {
+      healthy_ = files;
+      return looks_.replace(std::move(files));
+    }
+    std::error_code ignored;
+    for (const std::string& file : files) std::filesystem::remove(file, ignored);
+  }
+
+  bool record(const RuleWatch& fired, const std::vector<std::string>& look) {
     const std::string head = format_text("{}  {}: {}; recording {}\n", clock_text(), fired.rule().text, fired.finding(),
                                          duration_text(options_.record_ns));
     std::fwrite(head.data(), 1, head.size(), stdout);
     std::fflush(stdout);
-    const auto files = record_window(processes_, options_.record_ns, options_.output, kWho);
+    WindowRequest window;
+    window.length_ns = options_.record_ns;
+    window.level = options_.level;
+    window.output = options_.output;
+    const auto files = record_window(processes_, window, kWho);
     if (!files) return false;
     const FinishedRun finished = finish_run(options_.live.run, *files, {});
-    compare(finished.traces);
+    compare(look);
     keep(finished.traces);
     quiet_until_ = Clock::now() + std::chrono::nanoseconds(options_.cooldown_ns);
     return true;
   }
 
-  // What `diff` says of the first process: since the last healthy look.
-  void compare(const std::vector<std::string>& traces) const {
-    if (healthy_.empty() || traces.empty()) return;
-    std::vector<std::string> words = {"diff", healthy_.front(), traces.front()};
+  // What `diff` says of the first process, look beside look: a window costs the program more than they do.
+  void compare(const std::vector<std::string>& look) const {
+    if (healthy_.empty() || look.empty()) return;
+    std::vector<std::string> words = {"diff", healthy_.front(), look.front()};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    std::fputs("Since the last look at which no rule held:\n", stdout);
+    std::fputs("This look beside the last at which no rule held:\n", stdout);
     cmd_diff(static_cast<int>(words.size()), arguments.data());
     std::fflush(stdout);
   }
@@ -194,6 +211,7 @@ class Watcher {
 
   std::vector<DormantProcess> processes_;
   Options& options_;
+  std::string look_level_;
   ShortWindows looks_;
   std::vector<std::string> healthy_;
   std::deque<std::vector<std::string>> kept_;

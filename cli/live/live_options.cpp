@@ -25,6 +25,10 @@ std::optional<std::string> take_duration(const char* option, const std::string& 
   return std::string(option) + " " + text + ": expected " + format::kExpectedDuration + ".";
 }
 
+void declare_level(const CommandLine& app, std::string& level) {
+  app.add("--level", level, "timeline (default) or syncs, as for run", "LEVEL").one_of({"timeline", "syncs"});
+}
+
 void declare_live_options(const CommandLine& app, LiveOptions& options) {
   app.add("--report", options.report, "what to print about the window: short (default), full or none", "STYLE")
       .one_of({"short", "full", "none"});

@@ -29,6 +29,12 @@ std::vector<DormantProcess> find_processes(const std::string& named, const char*
 std::optional<std::string> take_duration(const char* option, const std::string& text, std::int64_t& result_ns,
                                          bool may_be_zero = false);
 
+// What is recorded, as for `run`.
+void declare_level(const CommandLine& app, std::string& level);
+
+// Said where GPU work is recorded: CUPTI cannot be told to end that without harm (docs/decisions/0048).
+inline constexpr const char* kRecordsStay = "CUPTI goes on recording GPU work in it (man synctrace-start, COST)";
+
 void declare_live_options(const CommandLine& app, LiveOptions& options);
 
 // One sentence when an option makes no sense.

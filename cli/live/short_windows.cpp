@@ -12,7 +12,6 @@
 
 #include "base/format_text.h"
 #include "contract/live_messages.h"
-#include "live/live_window.h"
 #include "run/trace_manifest.h"
 
 namespace synctrace::cli {
@@ -45,14 +44,10 @@ void pause_until(std::chrono::steady_clock::time_point end) {
 }
 
 std::optional<std::vector<std::string>> record_window(const std::vector<DormantProcess>& processes,
-                                                      std::int64_t length_ns, const std::string& pattern,
-                                                      const char* who) {
-  WindowRequest request;
-  request.length_ns = length_ns;
-  request.output = pattern;
+                                                      const WindowRequest& request, const char* who) {
   const std::vector<DormantProcess> started = open_windows(processes, request, who);
   if (started.empty()) return std::nullopt;
-  await_end(started, length_ns);
+  await_end(started, request.length_ns);
   std::vector<std::string> files;
   for (const DormantProcess& process : started) {
     std::string file = process.value(format::kKeyFile);
@@ -70,8 +65,12 @@ ShortWindows::~ShortWindows() {
 }
 
 std::optional<std::vector<std::string>> ShortWindows::record(const std::vector<DormantProcess>& processes,
-                                                             std::int64_t length_ns) {
-  return record_window(processes, length_ns, (folder_ / format_text("%p.window{}", ++count_)).string(), who_);
+                                                             std::int64_t length_ns, const std::string& level) {
+  WindowRequest request;
+  request.length_ns = length_ns;
+  request.level = level;
+  request.output = (folder_ / format_text("%p.window{}", ++count_)).string();
+  return record_window(processes, request, who_);
 }
 
 void ShortWindows::replace(std::vector<std::string> files) {

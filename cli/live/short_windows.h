@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "live/dormant_processes.h"
+#include "live/live_window.h"
 
 namespace synctrace::cli {
 
@@ -31,8 +32,9 @@ class ShortWindows {
   ShortWindows(const ShortWindows&) = delete;
   ShortWindows& operator=(const ShortWindows&) = delete;
 
-  // Records one of all that can be recorded, and waits for its end. Nothing when none can.
-  std::optional<std::vector<std::string>> record(const std::vector<DormantProcess>& processes, std::int64_t length_ns);
+  // Records one of all that can be recorded, and waits for its end. Nothing when none can. `level`: as for `start`.
+  std::optional<std::vector<std::string>> record(const std::vector<DormantProcess>& processes, std::int64_t length_ns,
+                                                 const std::string& level);
 
   // These stay, and those that stayed before go.
   void replace(std::vector<std::string> files);
@@ -44,9 +46,8 @@ class ShortWindows {
   std::vector<std::string> kept_;
 };
 
-// A window of these that others keep: its traces by the pattern, or by the program's own where that is empty.
+// A window of these that others keep.
 std::optional<std::vector<std::string>> record_window(const std::vector<DormantProcess>& processes,
-                                                      std::int64_t length_ns, const std::string& pattern,
-                                                      const char* who);
+                                                      const WindowRequest& request, const char* who);
 
 }  // namespace synctrace::cli

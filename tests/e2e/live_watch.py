@@ -58,7 +58,7 @@ class LiveWatch(harness.CliTest):
         out, err = watch.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(watch.returncode, 0, err)
         self.assert_one_line(out, "step > 1.6 x median for 2: a step takes", "times the median of", "; recording 400.0 ms")
-        self.assertIn("Since the last look at which no rule held:", out)
+        self.assertIn("This look beside the last at which no rule held:", out)
         self.assertIn("loop.py", err)  # the report of the window
         report = self.report(self.folder / "window.synctrace")
         self.assertGreater(report["steps"]["mean_ns"], 25_000_000)

@@ -27,6 +27,24 @@ while True:
     time.sleep(0.002)
 """
 
+# Asks CUPTI whether another tool could have it, as often as the file `ask` appears.
+OTHER_TOOL = """\
+import ctypes, pathlib, time
+assert ctypes.CDLL("libcudart.so.13").cudaFree(None) == 0
+cupti = ctypes.CDLL("libcupti.so.13")
+subscriber, called = ctypes.c_void_p(), ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(lambda *_: None)
+pathlib.Path("ready").touch()
+while True:
+    time.sleep(0.01)
+    if pathlib.Path("ask").exists():
+        pathlib.Path("ask").unlink()
+        result = cupti.cuptiSubscribe(ctypes.byref(subscriber), called, None)
+        if result == 0:
+            cupti.cuptiUnsubscribe(subscriber)
+        pathlib.Path("answer").write_text(str(result))
+        pathlib.Path("answer").rename("told")
+"""
+
 OVER_ENVIRONMENT = """\
 import ctypes, pathlib
 assert ctypes.CDLL("libcudart.so.13").cudaFree(None) == 0
@@ -122,7 +140,7 @@ class Windows(LiveCase):
         sleeping = self.threads(pid)
         told = self.window(pid, "--duration", "300ms", "-o", "first")
         self.assertIn("windows.cu:", told.stderr)
-        self.assert_one_line(told.stderr, f"recording process {pid} for 300.0 ms.")
+        self.assert_one_line(told.stderr, f"recording process {pid} for 300.0 ms. CUPTI goes on recording GPU work in it (man synctrace-start, COST).")
         self.await_sleep(pid, sleeping)
         self.window(pid, "--duration", "300ms", "-o", "second", "--report=none")
         self.await_sleep(pid, sleeping)
@@ -230,10 +248,23 @@ class Windows(LiveCase):
         self.assertEqual(records.lost_events(), {})
         self.assertEqual(len({launch["thread"] for launch in records.launches()}), 16)
 
+    def test_another_tool_can_have_cupti_behind_a_window_of_level_syncs_alone(self):
+        (self.folder / "tool.py").write_text(OTHER_TOOL, encoding="utf-8")
+        _, pid = self.start_dormant(sys.executable, "tool.py")
+        self.until((self.folder / "ready").exists, "the other tool")
+        held = 39  # CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+        for level, expected in (("syncs", 0), ("timeline", held), ("syncs", held)):
+            self.window(pid, "--duration", "20ms", "--level", level, "-o", "window", "-f", "--report=none")
+            (self.folder / "ask").touch()
+            self.until((self.folder / "told").exists, "the answer of CUPTI")
+            self.assertEqual(int((self.folder / "told").read_text()), expected, level)
+            (self.folder / "told").unlink()
+
     def test_level_syncs_and_a_window_in_which_nothing_happens(self):
         process, pid = self.start_dormant("windows", 40, 10, 19, hold="cudaStreamSynchronize:11")
         idle = self.run_cli("start", pid, "--duration", "100ms", "-o", "idle")
-        self.assertEqual((idle.returncode, self.our_lines(idle.stderr)[:1]), (0, [f"synctrace: recording process {pid} for 100.0 ms."]))
+        self.assertEqual((idle.returncode, self.our_lines(idle.stderr)[:1]), (0, [
+            f"synctrace: recording process {pid} for 100.0 ms. CUPTI goes on recording GPU work in it (man synctrace-start, COST)."]))
         self.assertEqual(self.dump(self.folder / "idle.synctrace").of("kernel"), [])
         self.cli("start", pid, "--level=syncs")
         self.go()

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows of programs that run (run --dormant, start, stop, attach), on a real GPU.
 
-  live.py --synctrace BIN --out OUT [--only cycles,left,attach] [--cycles 200] [--attaches 50] [--kinds eager,read,graph,jax] [--record FOLDER]
+  live.py --synctrace BIN --out OUT [--only cycles,left,attach] [--cycles 200] [--rounds 1] [--attaches 50] [--kinds eager,read,graph,jax]
+      [--matrix PROGRAM] [--record FOLDER]
 
-cycles: windows opened and closed again and again in each kind of live_program.py; the program ends as it should, the last window
-  says what the first said, memory stays, two threads of ours stay.
-left: what a closed window leaves behind: the median step of the seconds before the first window and of those behind each.
-attach: programs that were not prepared, attached to at random moments, recorded once.
+cycles: windows opened and closed again and again in each kind of live_program.py, and in graph_matrix (--matrix), all at once; the
+  programs end as they should, the last window says what the first said, memory stays.
+left: what a closed window leaves behind, one program at a time: its median step of the seconds behind a window beside those before it,
+  the window of level timeline, of level syncs, or none (the drift of the program itself).
+attach: programs that were not prepared, attached to at random moments, eight at a time, and recorded once.
 Exit status: 0 when no program was harmed. OUT/live.jsonl has each result.
 """
 import argparse
+import collections
+import concurrent.futures
 import json
 import os
 import pathlib
 import random
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -27,17 +32,22 @@ import measured_rows  # noqa: E402
 
 PROGRAM = HERE / "live_program.py"
 LIMIT_S = 120
+MATRIX = ("threads", "many", "xla", "updated")
+FOREVER = 100_000_000
+AT_ONCE = 8
+LEFT_S = 3.5
 
 
 class Program:
     """One of live_program.py; what it prints is read as it comes."""
 
-    def __init__(self, kind, seconds, synctrace=None):
-        command = [sys.executable, PROGRAM, kind, str(seconds)]
+    def __init__(self, kind, seconds, synctrace=None, matrix=None):
+        command = [sys.executable, PROGRAM, kind, str(seconds)] if matrix is None else [matrix, kind, f"launches={FOREVER}", f"background={FOREVER}"]
         if synctrace:
             command = [synctrace, "run", "--dormant", "-q", "--", *command]
         environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
         self.process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        self.is_endless = matrix is not None
         self.lines, self.errors = [], []
         self.ready = threading.Event()
         threading.Thread(target=self.read, daemon=True).start()
@@ -60,6 +70,10 @@ class Program:
 
     def fault(self):
         """"" when it ended as it should."""
+        if self.is_endless and self.process.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self.process.wait()
+            return ""
         try:
             self.process.wait(timeout=LIMIT_S)
         except subprocess.TimeoutExpired:
@@ -74,14 +88,10 @@ def memory_kib(pid):
     return int(re.search(r"^VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1])
 
 
-def threads_of_ours(pid):
-    names = [(task / "comm").read_text().strip() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
-    return sum(name.startswith("synctrace") for name in names)
-
-
 class Live:
     def __init__(self, options):
         self.options = options
+        self.kinds = options.kinds.split(",")
         self.rng = random.Random(1)
         self.rows = measured_rows.Rows("live", gpus=1)
         self.harmed = 0
@@ -106,91 +116,99 @@ class Live:
         return {"verdict": report["verdict"], "kernels": kernels, "ms": round(report["process"]["recorded_ns"] / 1e6), "losses": report["losses"],
                 "steps": (report["steps"] or {}).get("count")}
 
-    def cycles(self, kind):
+    def cycle(self, kind, matrix=None):
         count = self.options.cycles
-        program = Program(kind, count * 0.5 + 20, self.options.synctrace)
-        program.ready.wait(LIMIT_S)
+        program = Program(kind, count * 0.25 + 10, self.options.synctrace, matrix)
+        program.ready.wait(LIMIT_S if matrix is None else AT_ONCE)
         pid = program.pid
-        trace = self.options.out / f"{kind}.synctrace"
-        done, times, after_few, first = 0, [], 0, {}
+        trace, first_trace = (self.options.out / f"{kind}{name}.synctrace" for name in ("", ".first"))
+        done, times, memory, first = 0, [], [], {}
         for number in range(count):
             begin = time.monotonic()
-            answer = self.window(pid, self.options.out / f"{kind}.first.synctrace" if number == 0 else trace, "--duration",
-                                 "300ms" if number in (0, count - 1) else "20ms")
+            is_long = number in (0, count - 1)
+            answer = self.window(pid, trace if number else first_trace, "--duration", "300ms" if is_long else "20ms")
             if answer.returncode != 0:
                 self.tell(part="cycles", kind=kind, number=number, error=answer.stderr[-300:])
                 break
-            times.append(1000 * (time.monotonic() - begin))
             done += 1
             if number == 0:
-                first = self.summary(self.options.out / f"{kind}.first.synctrace")
-            if number == min(20, count - 1):
-                after_few = memory_kib(pid)
-            if number > 0 and number < count - 1:
-                for old in self.options.out.glob(f"{kind}.*synctrace"):
-                    if "first" not in old.name:
-                        old.unlink()
-        alive = program.process.poll() is None
-        grown = memory_kib(pid) - after_few if alive else None
-        ours = threads_of_ours(pid) if alive else None
-        last = max(self.options.out.glob(f"{kind}*synctrace"), key=lambda path: path.stat().st_mtime, default=None)
+                first = self.summary(first_trace)
+            if not is_long:
+                times.append(1000 * (time.monotonic() - begin))
+                memory.append(memory_kib(pid))
+        last = self.summary(trace)
         fault = program.fault()
-        self.harmed += bool(fault)
-        self.tell(part="cycles", kind=kind, cycles=done, fault=fault, ms=round(statistics.median(times)) if times else None, grown_kib=grown,
-                  threads_of_ours=ours, first=first, last=self.summary(last) if last else {})
-        self.rows.add_of("cycles", f"windows of {kind} behind which the program goes on", done if not fault else 0, count)
+        grown = memory[-1] - memory[len(memory) // 4] if len(memory) > 4 else None
+        self.tell(part="cycles", kind=kind, cycles=done, fault=fault, ms=round(statistics.median(times)) if times else None, grown_kib=grown, first=first,
+                  last=last)
+        return bool(fault), done, count
 
-    def left(self, kind):
-        """Seconds before any window, then windows and the seconds behind each."""
-        program = Program(kind, 24, self.options.synctrace)
+    def cycles(self):
+        jobs = [(kind, None) for kind in self.kinds] + [(kind, self.options.matrix) for kind in MATRIX if self.options.matrix]
+        with concurrent.futures.ThreadPoolExecutor(len(jobs)) as threads:
+            results = list(threads.map(lambda job: self.cycle(*job), jobs))
+        self.harmed += sum(fault for fault, _, _ in results)
+        self.rows.add_of("cycles", "programs that end as they should behind all windows", sum(not fault for fault, _, _ in results), len(results))
+        self.rows.add_of("cycles", "windows of these that were recorded", sum(done for _, done, _ in results), sum(count for _, _, count in results))
+
+    def left(self):
+        ratios = {}
+        for _ in range(self.options.rounds):
+            for kind in self.kinds:
+                for level in ("none", "syncs", "timeline"):
+                    ratio = self.left_by(kind, level)
+                    if ratio:
+                        ratios.setdefault((kind, level), []).append(ratio)
+        for (kind, level), values in ratios.items():
+            behind = {"none": "no window", "syncs": "a window of level syncs", "timeline": "a window of level timeline"}[level]
+            self.rows.add("left", f"step behind {behind} beside before it: {kind}", f"{statistics.median(values):.3f}", n=len(values))
+
+    def left_by(self, kind, level):
+        program = Program(kind, 2 * LEFT_S + 3, self.options.synctrace)
         program.ready.wait(LIMIT_S)
         pid = program.pid
-        marks = [time.monotonic_ns()]
-        time.sleep(6)
-        marks.append(time.monotonic_ns())
-        behind = []
-        for _ in range(3):
-            answer = self.window(pid, self.options.out / "left.synctrace", "--duration", "1s")
+        time.sleep(0.5)
+        before = (time.monotonic_ns(), time.monotonic_ns() + int(LEFT_S * 1e9))
+        time.sleep(LEFT_S)
+        if level != "none":
+            answer = self.window(pid, self.options.out / "left.synctrace", "--duration", "1s", "--level", level)
             if answer.returncode != 0:
-                self.tell(part="left", kind=kind, error=answer.stderr[-300:])
-            begin = time.monotonic_ns()
-            time.sleep(3.5)
-            behind.append((begin, time.monotonic_ns()))
+                self.tell(part="left", kind=kind, level=level, error=answer.stderr[-300:])
+        time.sleep(0.3)
+        begin = time.monotonic_ns()
         fault = program.fault()
         self.harmed += bool(fault)
-        before = statistics.median(program.steps_us(*marks) or [0])
-        after = [statistics.median(program.steps_us(*span) or [0]) for span in behind]
-        self.tell(part="left", kind=kind, fault=fault, before_us=before, behind_us=after, ratios=[round(each / before, 4) for each in after] if before else None)
-        if before:
-            self.rows.add("left", f"step behind a closed window beside before it: {kind}", f"{statistics.median(after) / before:.3f}", n=len(after))
+        steps = [statistics.median(program.steps_us(*span) or [0]) for span in (before, (begin, begin + int(LEFT_S * 1e9)))]
+        ratio = round(steps[1] / steps[0], 4) if all(steps) else None
+        self.tell(part="left", kind=kind, level=level, fault=fault, steps_us=steps, ratio=ratio)
+        return ratio
+
+    def attach_one(self, number, kind, wait_s):
+        program = Program(kind, 2.5)
+        if number % 2:
+            program.ready.wait(LIMIT_S)
+        time.sleep(wait_s)
+        answer = self.cli("attach", program.process.pid)
+        told = answer.stderr
+        recorded = False
+        if answer.returncode == 0:
+            window = self.window(program.process.pid, self.options.out / f"attached{number}.synctrace", "--duration", "100ms")
+            recorded, told = window.returncode == 0, window.stderr
+        fault = program.fault()
+        if fault:
+            self.tell(part="attach", number=number, fault=fault)
+        return {"attached": answer.returncode == 0, "recorded": recorded, "harmed": bool(fault), "reason": "" if recorded else re.sub(r"\d+", "N", told)[:200]}
 
     def attach(self):
-        counts = {"attached": 0, "recorded": 0, "refused": 0, "harmed": 0}
-        reasons = {}
         kinds = ["eager", "jax", "graph"]
-        for number in range(self.options.attaches):
-            program = Program(kinds[number % len(kinds)], 2.5)
-            if number % 2:
-                program.ready.wait(LIMIT_S)
-            time.sleep(self.rng.uniform(0, 2))
-            answer = self.cli("attach", program.process.pid)
-            if answer.returncode == 0:
-                counts["attached"] += 1
-                recorded = self.window(program.process.pid, self.options.out / "attached.synctrace", "--duration", "100ms")
-                counts["recorded"] += recorded.returncode == 0
-                if recorded.returncode != 0:
-                    reasons[recorded.stderr[-200:]] = reasons.get(recorded.stderr[-200:], 0) + 1
-            else:
-                counts["refused"] += 1
-                reason = re.sub(r"\d+", "N", answer.stderr)[:200]
-                reasons[reason] = reasons.get(reason, 0) + 1
-            fault = program.fault()
-            counts["harmed"] += bool(fault)
-            if fault:
-                self.tell(part="attach", number=number, fault=fault)
+        jobs = [(number, kinds[number % len(kinds)], self.rng.uniform(0, 2)) for number in range(self.options.attaches)]
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+            results = list(threads.map(lambda job: self.attach_one(*job), jobs))
+        counts = {key: sum(result[key] for result in results) for key in ("attached", "recorded", "harmed")}
         self.harmed += counts["harmed"]
-        self.tell(part="attach", counts=counts, reasons=reasons)
-        self.rows.add_of("attach", "programs attached to that ended as they should", self.options.attaches - counts["harmed"], self.options.attaches)
+        self.tell(part="attach", counts=counts, reasons=dict(collections.Counter(result["reason"] for result in results if result["reason"])))
+        self.rows.add_of("attach", "programs attached to that ended as they should", len(jobs) - counts["harmed"], len(jobs))
+        self.rows.add_of("attach", "of these, programs that were recorded", counts["recorded"], len(jobs))
 
 
 def main():
@@ -199,6 +217,8 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="cycles,left,attach")
     parser.add_argument("--cycles", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--matrix", type=pathlib.Path)
     parser.add_argument("--attaches", type=int, default=50)
     parser.add_argument("--kinds", default="eager,read,graph,jax")
     measured_rows.add_option(parser)
@@ -207,11 +227,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     live = Live(options)
     for part in options.only.split(","):
-        if part == "attach":
-            live.attach()
-            continue
-        for kind in options.kinds.split(","):
-            getattr(live, part)(kind)
+        getattr(live, part)()
     return 1 if live.harmed else 0
 
 

@@ -295,14 +295,8 @@ void forget_streams() noexcept { stream_epoch.fetch_add(1, std::memory_order_acq
 bool inside_cuda_call() noexcept { return is_in_call(); }
 
 void CUPTIAPI on_cupti_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
-  if (!recording()) [[unlikely]] {
-    const bool is_call = domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API;
-    if (is_call && data != nullptr && static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_EXIT)
-      cupti_switch.leave_in_callback();
-    return;
-  }
   const ReentryGuard entry;
-  if (data == nullptr || !entry) return;
+  if (!recording() || data == nullptr || !entry) return;
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     const auto api_domain = static_cast<format::ApiDomain>(domain);
     static_assert(static_cast<int>(format::ApiDomain::kRuntime) == CUPTI_CB_DOMAIN_RUNTIME_API);

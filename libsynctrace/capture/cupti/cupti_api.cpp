@@ -57,7 +57,6 @@ bool resolve_all(void* handle, CuptiFunctions& f) noexcept {
   resolve(handle, "cuptiActivityRegisterTimestampCallback", f.ActivityRegisterTimestampCallback);
   resolve(handle, "cuptiSetThreadIdType", f.SetThreadIdType);
   resolve(handle, "cuptiActivityEnableAndDump", f.ActivityEnableAndDump);
-  resolve(handle, "cuptiFinalize", f.Finalize);
   return resolve(handle, "cuptiGetVersion", f.GetVersion) && resolve(handle, "cuptiSubscribe", f.Subscribe) &&
          resolve(handle, "cuptiUnsubscribe", f.Unsubscribe) &&
          resolve(handle, "cuptiEnableCallback", f.EnableCallback) &&

@@ -16,7 +16,6 @@ struct CuptiFunctions {
   decltype(&::cuptiSubscribe) Subscribe = nullptr;
   decltype(&::cuptiSubscribe_v2) Subscribe_v2 = nullptr;  // optional: since 13.0
   decltype(&::cuptiUnsubscribe) Unsubscribe = nullptr;
-  decltype(&::cuptiFinalize) Finalize = nullptr;  // optional
   decltype(&::cuptiEnableCallback) EnableCallback = nullptr;
   decltype(&::cuptiActivityRegisterCallbacks) ActivityRegisterCallbacks = nullptr;
   decltype(&::cuptiActivityRegisterTimestampCallback) ActivityRegisterTimestampCallback = nullptr;  // optional

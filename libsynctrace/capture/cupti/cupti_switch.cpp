@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/cupti/cupti_switch.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 
 #include "capture/cupti/cupti_api.h"
@@ -44,30 +42,6 @@ bool has_callbacks(Sources sources, const TracedCall& call) noexcept {
   return sources != Sources::kQuiet || !call.is_plain;
 }
 
-// CUPTI's manual wants cuptiFinalize() in the callback at the exit of a CUDA call. This is such a call: it asks for a
-// constant, makes no context, and can be made on any thread.
-struct PlainCall {
-  CUpti_CallbackDomain domain = CUPTI_CB_DOMAIN_INVALID;
-  CUpti_CallbackId id = 0;
-  int (*function)(int* version) = nullptr;
-};
-
-PlainCall find_plain_call() noexcept {
-  const auto find = [](const char* library, const char* name, CUpti_CallbackDomain domain,
-                       CUpti_CallbackId id) noexcept {
-    void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (handle == nullptr) return PlainCall{};
-    void* function = dlsym(handle, name);
-    dlclose(handle);  // the program keeps it
-    return PlainCall{domain, id, reinterpret_cast<int (*)(int*)>(function)};
-  };
-  const PlainCall driver = find("libcuda.so.1", "cuDriverGetVersion", CUPTI_CB_DOMAIN_DRIVER_API,
-                                CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion);
-  if (driver.function != nullptr) return driver;
-  return find("libcudart.so.13", "cudaDriverGetVersion", CUPTI_CB_DOMAIN_RUNTIME_API,
-              CUPTI_RUNTIME_TRACE_CBID_cudaDriverGetVersion_v3020);
-}
-
 constexpr RecorderState state_of(Sources sources) noexcept {
   switch (sources) {
     case Sources::kTimeline: return RecorderState::kTimeline;
@@ -98,28 +72,16 @@ bool CuptiSwitch::start(CUpti_SubscriberHandle handle, bool whole_graphs, bool l
   return true;
 }
 
-bool CuptiSwitch::end() noexcept {
+void CuptiSwitch::rest() noexcept {
   switch_to(Sources::kNone);
-  if (subscriber_ == nullptr) return true;
-  has_left_ = false;
-  const PlainCall call = find_plain_call();
-  if (call.function != nullptr && cupti->Finalize != nullptr &&
-      cupti->EnableCallback(1, subscriber_, call.domain, call.id) == CUPTI_SUCCESS) {
-    leaving_thread_ = pthread_self();
-    leaves_.store(true, std::memory_order_release);
-    int version = 0;
-    call.function(&version);
-    leaves_.store(false, std::memory_order_release);
-  }
-  if (!has_left_) cupti->Unsubscribe(subscriber_);
+  if (subscriber_ == nullptr) return;
+  // Asked for again, they tell the next trace of what exists.
+  for (const CUpti_ActivityKind kind : kStandingKinds) cupti->ActivityDisable(kind);
+  for (const CUpti_CallbackId id : kResourceCallbacks)
+    cupti->EnableCallback(0, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id);
+  if (has_records_) return;
+  cupti->Unsubscribe(subscriber_);
   subscriber_ = nullptr;
-  return has_left_;
-}
-
-void CuptiSwitch::leave_in_callback() noexcept {
-  if (!leaves_.load(std::memory_order_acquire) || pthread_equal(leaving_thread_, pthread_self()) == 0) return;
-  leaves_.store(false, std::memory_order_relaxed);
-  has_left_ = cupti->Finalize() == CUPTI_SUCCESS;
 }
 
 void CuptiSwitch::ask_for_graphs() noexcept {
@@ -139,6 +101,7 @@ void CuptiSwitch::set_records(bool on) noexcept {
     // A kind that this copy lacks leaves a hole that the report names by its missing records; nothing else can be done.
     [[maybe_unused]] const CUptiResult result = on ? cupti->ActivityEnable(kind) : cupti->ActivityDisable(kind);
   }
+  has_records_ = on;
   pthread_mutex_unlock(&lock_);
 }
 

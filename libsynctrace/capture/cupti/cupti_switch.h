@@ -31,12 +31,12 @@ class CuptiSwitch {
   // only where no graph was made yet. False when CUPTI refused.
   [[nodiscard]] bool start(CUpti_SubscriberHandle subscriber, bool whole_graphs, bool late) noexcept;
 
-  // The reverse: all off, and CUPTI leaves the process. Behind the last flush; on a thread that may call CUDA. False
-  // when CUPTI stays, with nothing asked of it.
-  bool end() noexcept;
+  // Behind the last flush of a live window: all off but the records of GPU work, which cannot be switched off without
+  // harm (docs/decisions/0048). Where they are on, CUPTI stays ours: another tool would get their buffers.
+  void rest() noexcept;
 
-  // In a callback while nothing is recorded: lets CUPTI go where end() waits for that.
-  void leave_in_callback() noexcept;
+  // Null before start(), and behind rest() where CUPTI was let go.
+  CUpti_SubscriberHandle subscriber() const noexcept { return subscriber_; }
 
   // Before the program's first graph is made, from the callback of the call that makes it: asks for graph records if
   // they are wanted. Until then they would only cost (docs/decisions/0009).
@@ -68,9 +68,7 @@ class CuptiSwitch {
   Sources current_ = Sources::kNone;
   std::atomic<std::uint32_t> unknown_calls_{0};
   std::atomic<bool> discards_{false};
-  std::atomic<bool> leaves_{false};  // end() waits for a callback of its own call
-  pthread_t leaving_thread_{};
-  bool has_left_ = false;
+  bool has_records_ = false;  // of GPU work were asked for
   std::atomic<bool> wants_graphs_{false};  // and has not asked for them yet
 };
 

@@ -175,6 +175,11 @@ bool GpuEvents::take(Buffer& buffer) noexcept {
   return true;
 }
 
+void GpuEvents::give_back(Buffer& buffer) noexcept {
+  std::memset(buffer.data.load(std::memory_order_relaxed), 0, buffer.valid_bytes);
+  buffer.state.store(BufferState::kFree, std::memory_order_release);
+}
+
 void GpuEvents::request(std::uint8_t** data, std::size_t* bytes) noexcept {
   for (std::size_t i = 0; i < allowed_buffers_; ++i) {
     if (!take(buffers_[i])) continue;
@@ -189,6 +194,7 @@ void GpuEvents::complete(const std::uint8_t* data, std::size_t valid_bytes) noex
   for (Buffer& buffer : buffers_) {
     if (data == nullptr || buffer.data.load(std::memory_order_relaxed) != data) continue;
     buffer.valid_bytes = std::min(valid_bytes, kActivityBufferBytes);
+    if (rests_.load(std::memory_order_relaxed)) return give_back(buffer);
     buffer.order = completed_count_.fetch_add(1, std::memory_order_relaxed);
     buffer.state.store(BufferState::kComplete, std::memory_order_release);
     return;
@@ -205,6 +211,7 @@ GpuEvents::Buffer* GpuEvents::oldest_complete() noexcept {
 }
 
 bool GpuEvents::start(std::size_t budget_bytes) noexcept {
+  rests_.store(false, std::memory_order_relaxed);
   allowed_buffers_ = !cupti.may_refuse_buffers()
                          ? kMaxBuffers
                          : std::clamp<std::size_t>(budget_bytes / kActivityBufferBytes, 2, kMaxBuffers);
@@ -234,16 +241,6 @@ bool GpuEvents::start(std::size_t budget_bytes) noexcept {
   return cupti->ActivityRegisterCallbacks(on_requested, on_completed) == CUPTI_SUCCESS;
 }
 
-void GpuEvents::take_back_buffers() noexcept {
-  for (Buffer& buffer : buffers_) {
-    BufferState with_cupti = BufferState::kWithCupti;
-    if (buffer.state.compare_exchange_strong(with_cupti, BufferState::kLeftBehind)) continue;
-    if (with_cupti != BufferState::kLeftBehind) continue;
-    std::memset(buffer.data.load(std::memory_order_relaxed), 0, kActivityBufferBytes);
-    buffer.state.store(BufferState::kFree, std::memory_order_release);
-  }
-}
-
 std::size_t GpuEvents::drain(TraceStream& out, bool discard) noexcept {
   std::size_t count = 0;
   for (Buffer* buffer = oldest_complete(); buffer != nullptr; buffer = oldest_complete()) {
@@ -254,8 +251,7 @@ std::size_t GpuEvents::drain(TraceStream& out, bool discard) noexcept {
     while (!discard && cupti->ActivityGetNextRecord(data, buffer->valid_bytes, &activity) == CUPTI_SUCCESS) {
       add_activity(activity, times_, out);
     }
-    std::memset(data, 0, buffer->valid_bytes);
-    buffer->state.store(BufferState::kFree, std::memory_order_release);
+    give_back(*buffer);
     ++count;
   }
   return count;

@@ -23,9 +23,8 @@ class GpuEvents {
   // pool where CUPTI can be refused a buffer. False when CUPTI refused.
   [[nodiscard]] bool start(std::size_t budget_bytes) noexcept;
 
-  // Behind CuptiSwitch::end(), where CUPTI left: what it had still not given back at the end of the window before is
-  // ours again. A thread of the program may have got a buffer while CUPTI left, and write into it once more.
-  void take_back_buffers() noexcept;
+  // Behind a live window, until start(): nobody drains, and buffers that are complete become free at once.
+  void rest() noexcept { rests_.store(true, std::memory_order_relaxed); }
 
   // Called at the first context, before anything else is done about it.
   void set_context_hook(void (*hook)() noexcept) noexcept { context_hook_ = hook; }
@@ -75,7 +74,7 @@ class GpuEvents {
   };
 
  private:
-  enum class BufferState : std::uint8_t { kUnmapped, kFree, kWithCupti, kLeftBehind, kComplete };
+  enum class BufferState : std::uint8_t { kUnmapped, kFree, kWithCupti, kComplete };
 
   struct Buffer {
     std::atomic<BufferState> state{BufferState::kUnmapped};
@@ -85,6 +84,7 @@ class GpuEvents {
   };
 
   static bool take(Buffer& buffer) noexcept;
+  static void give_back(Buffer& buffer) noexcept;
   void request(std::uint8_t** data, std::size_t* bytes) noexcept;
   void complete(const std::uint8_t* data, std::size_t valid_bytes) noexcept;
   Buffer* oldest_complete() noexcept;
@@ -98,6 +98,7 @@ class GpuEvents {
   std::atomic<std::uint64_t> errors_{0};
   std::atomic<std::uint32_t> captures_{0};  // streams that are being captured into graphs
   std::atomic<bool> has_context_{false};
+  std::atomic<bool> rests_{false};
   void (*context_hook_)() noexcept = nullptr;
   Times times_;
 };

@@ -62,6 +62,7 @@ void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexc
   open_ = closed_for_good_ = steps_open_ = false;
   open_ranges_ = 0;
   step_count_ = 0;
+  recent_ = {};  // what a trace before this one recorded is not this one's
   opened_once_.store(false, std::memory_order_relaxed);
   start_ns_ = start_ns;
   delay_ns_ = settings.delay_ns;

@@ -28,6 +28,7 @@ constexpr std::uint32_t kOwnThreads = 2;
 constexpr std::int64_t kStartPatienceNs = 20'000'000'000;
 constexpr std::int64_t kStopPatienceNs = 20'000'000'000;
 constexpr std::int64_t kEndPatienceNs = 2'000'000'000;
+constexpr std::int64_t kThreadPatienceNs = 15'000'000'000;  // one may be reading the tables of large libraries
 
 }  // namespace
 
@@ -135,9 +136,9 @@ const char* LiveWindows::take_request(std::string_view request, Settings& s) noe
   return nullptr;
 }
 
-// The threads of the last window. They end within a tenth of a second.
+// The threads of the last window. Mostly they end within a tenth of a second.
 bool LiveWindows::others_have_ended() noexcept {
-  const std::int64_t deadline_ns = now_ns() + kEndPatienceNs;
+  const std::int64_t deadline_ns = now_ns() + kThreadPatienceNs;
   constexpr timespec kPause{0, 1'000'000};
   while (helper_threads.count() > kOwnThreads && now_ns() < deadline_ns) nanosleep(&kPause, nullptr);
   return helper_threads.count() == kOwnThreads;
@@ -194,7 +195,6 @@ void LiveWindows::record() noexcept {
   set(State::kRecording);
   recorder.record_session();
   set(State::kStopping);
-  // A process that ends has no use for a CUPTI that leaves it.
   recorder.end_session(!is_ending_.load(std::memory_order_acquire));
   set(State::kDormant);
 }

@@ -204,13 +204,14 @@ bool Recorder::stop_session(const char* reason) noexcept {
 
 // False when CUPTI cannot be had, which was told.
 bool Recorder::ask_cupti(Session& s) noexcept {
-  CUpti_SubscriberHandle handle = nullptr;
-  if (!load_cupti(s) || !subscribe(s, handle)) return false;
+  if (!load_cupti(s)) return false;
+  CUpti_SubscriberHandle handle = sources.subscriber();
+  if (handle == nullptr && !subscribe(s, handle)) return false;
   const bool has_timeline = s.settings.level == Level::kTimeline || s.settings.test_control;
   // Records of whole graphs can only be asked for before the first graph is made.
   const bool whole_graphs = has_timeline && !s.settings.graph_nodes && !s.settings.is_live;
   const bool has_buffers = gpu.start(s.settings.buffer_bytes / 2);
-  if (!has_buffers) cupti->Unsubscribe(handle);
+  if (!has_buffers && sources.subscriber() == nullptr) cupti->Unsubscribe(handle);
   if (!has_buffers || !sources.start(handle, whole_graphs, s.settings.is_live)) {
     notice("CUPTI refused to record; nothing is recorded (run: synctrace doctor)");
     give_up(s, "CUPTI refused to record");
@@ -320,7 +321,7 @@ bool Recorder::begin_session() noexcept {
 
 void Recorder::record_session() noexcept { session_->drain.drain_until_end(); }
 
-void Recorder::end_session(bool cupti_leaves) noexcept {
+void Recorder::end_session(bool program_goes_on) noexcept {
   Session& s = *session_;
   if (s.draining) {
     s.sampler.stop();
@@ -330,7 +331,9 @@ void Recorder::end_session(bool cupti_leaves) noexcept {
     switch_stacks(StackKinds::kNone);
   }
   helper_threads.stop();
-  if (cupti_leaves && sources.end()) gpu.take_back_buffers();
+  if (!program_goes_on) return;  // then there is no use in it
+  gpu.rest();
+  sources.rest();
 }
 
 void Recorder::prepare_once(const Settings& settings) noexcept {

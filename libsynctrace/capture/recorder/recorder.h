@@ -72,11 +72,11 @@ class Recorder {
 
   // The life of a trace, in this order; the first on any thread. The others on a thread that may call CUPTI: begins to
   // record, false when that cannot be and was said; records on this thread until stop_session() or the end of a live
-  // window; closes the trace, and where `cupti_leaves` lets CUPTI leave the process.
+  // window; closes the trace, and where the `program_goes_on` asks CUPTI for as little as can be.
   void make_session(const Settings& settings) noexcept;
   bool begin_session() noexcept;
   void record_session() noexcept;
-  void end_session(bool cupti_leaves) noexcept;
+  void end_session(bool program_goes_on) noexcept;
 
   // Any other thread, while it is recorded: its trace is closed when this returns true. False after two seconds without
   // progress.

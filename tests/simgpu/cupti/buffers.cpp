@@ -108,6 +108,7 @@ void claim(ActivityBuffer& buffer) {
 bool returnable(const ActivityBuffer* buffer) { return buffer->full && !buffer->claimed && buffer->incomplete == 0; }
 
 void serve() {
+  pthread_setname_np(pthread_self(), "cupti");  // else it has the name of the thread that needed it
   Pool& all = pool();
   std::unique_lock<std::mutex> held(all.mutex);
   for (;;) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Versions, names, ids, and the switches of a real CUPTI that change nothing here.
-#include "cupti/buffers.h"
 #include "cupti/state.h"
 
 namespace synctrace::simgpu {
@@ -142,11 +141,10 @@ SIMGPU_EXPORT CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t) 
 SIMGPU_EXPORT CUptiResult cuptiActivityEnableHWTrace(uint8_t) { return CUPTI_ERROR_NOT_SUPPORTED; }
 
 // Every kind off for good; what was recorded stays readable until the tool flushes.
-// All kinds and callbacks off, all buffers back; records of work that still runs are lost.
 SIMGPU_EXPORT CUptiResult cuptiFinalize() {
-  disable_all_kinds();
-  end_subscription();
-  flush(true);
+  for (int kind = CUPTI_ACTIVITY_KIND_INVALID + 1; kind < CUPTI_ACTIVITY_KIND_COUNT; ++kind) {
+    cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
+  }
   return CUPTI_SUCCESS;
 }
 

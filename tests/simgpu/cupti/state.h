@@ -39,9 +39,6 @@ int collects(std::uint32_t kind);
 int breaks_graphs();
 // True when the record of this API function is wanted.
 bool collects_api(std::uint32_t domain, std::uint32_t cbid);
-// For cuptiFinalize: no kind is collected, and nobody is subscribed any more.
-void disable_all_kinds();
-void end_subscription();
 void* begin_record(const SimgpuActivity* activity);
 void complete_record(void* token, std::int64_t start_ns, std::int64_t end_ns);
 

@@ -100,17 +100,13 @@ SIMGPU_EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, 
   return subscribe(subscriber, callback, userdata, params);
 }
 
-void end_subscription() {
+SIMGPU_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
   const std::lock_guard<std::mutex> held(subscription());
+  if (!holds(subscriber)) return CUPTI_ERROR_INVALID_PARAMETER;
   for (int domain = CUPTI_CB_DOMAIN_DRIVER_API; domain < CUPTI_CB_DOMAIN_SIZE; ++domain) {
     enable_all(static_cast<CUpti_CallbackDomain>(domain), false);
   }
   current.store(nullptr, std::memory_order_release);
-}
-
-SIMGPU_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
-  if (!holds(subscriber)) return CUPTI_ERROR_INVALID_PARAMETER;
-  end_subscription();
   return CUPTI_SUCCESS;
 }
 
