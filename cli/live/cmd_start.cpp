@@ -149,7 +149,7 @@ std::string begun_text(const Options& options, const std::string& what) {
     text += format_text(" for {} steps, at most {}", *options.step_count, length);
   else if (options.window.length_ns != 0)
     text += " for " + length;
-  if (options.window.level != "syncs") text += format_text(". {}", kRecordsStay);
+  if (options.window.level == kGpuToo) text += format_text(". {}", kRecordsStay);
   if (options.window.length_ns == 0) return text + ". To end the window: synctrace stop " + options.who;
   return text + ".";
 }

@@ -45,7 +45,7 @@ struct Options {
   std::optional<int> keep;
   std::optional<int> count;
   LiveOptions live;
-  std::string level;  // of the window
+  std::string level;  // what a window records
   std::int64_t look_ns = 0;
   std::int64_t every_ns = 0;
   std::int64_t record_ns = 0;
@@ -78,6 +78,9 @@ std::optional<std::string> take_times(Options& options) {
   return std::nullopt;
 }
 
+// Steps are found in the host's waits, too.
+bool needs_gpu(const RuleWatch& watch) { return watch.rule().quantity != WatchRule::Quantity::kStep; }
+
 std::optional<std::string> take(Options& options) {
   if (auto wrong = take_times(options)) return wrong;
   if (options.rules.empty()) return "which rule? Type --when 'step > 1.3 x median for 3'.";
@@ -85,6 +88,8 @@ std::optional<std::string> take(Options& options) {
     Result<WatchRule> rule = parse_rule(text);
     if (!rule) return "--when " + rule.error().message;
     options.watches.emplace_back(std::move(rule).value());
+    if (options.level == kWaitsAlone && needs_gpu(options.watches.back()))
+      return "--when " + text + ": this needs --level timeline. " + kRecordsStay + ".";
   }
   if (!options.output.empty()) {
     Result<CheckedOutput> output = check_output(options.output, true);
@@ -112,7 +117,7 @@ class Watcher {
   Watcher(std::vector<DormantProcess> processes, Options& options)
       : processes_(std::move(processes)),
         options_(options),
-        look_level_(std::any_of(options.watches.begin(), options.watches.end(), needs_gpu) ? "timeline" : "syncs"),
+        look_level_(std::any_of(options.watches.begin(), options.watches.end(), needs_gpu) ? kGpuToo : kWaitsAlone),
         looks_(processes_.front(), kWho) {}
 
   int run() {
@@ -135,9 +140,6 @@ class Watcher {
   }
 
  private:
-  // Steps are found in the host's calls, too.
-  static bool needs_gpu(const RuleWatch& watch) { return watch.rule().quantity != WatchRule::Quantity::kStep; }
-
   void say_what() const {
     const double share = 100.0 * static_cast<double>(options_.look_ns) / static_cast<double>(options_.every_ns);
     say::info("synctrace",
@@ -145,7 +147,7 @@ class Watcher {
                           "not the program{}",
                           processes_.size(), processes_.size() == 1 ? "" : "es", duration_text(options_.look_ns),
                           duration_text(options_.every_ns), share,
-                          look_level_ == "syncs" ? "." : format_text(". {}.", kRecordsStay)));
+                          options_.level == kWaitsAlone ? "." : format_text(". {}.", kRecordsStay)));
   }
 
   // The rule that fires; null: none.

@@ -26,7 +26,9 @@ std::optional<std::string> take_duration(const char* option, const std::string& 
 }
 
 void declare_level(const CommandLine& app, std::string& level) {
-  app.add("--level", level, "timeline (default) or syncs, as for run", "LEVEL").one_of({"timeline", "syncs"});
+  level = kWaitsAlone;
+  app.add("--level", level, "syncs (default) or timeline, as for run; timeline has a price that stays", "LEVEL")
+      .one_of({kWaitsAlone, kGpuToo});
 }
 
 void declare_live_options(const CommandLine& app, LiveOptions& options) {

@@ -29,10 +29,13 @@ std::vector<DormantProcess> find_processes(const std::string& named, const char*
 std::optional<std::string> take_duration(const char* option, const std::string& text, std::int64_t& result_ns,
                                          bool may_be_zero = false);
 
-// What is recorded, as for `run`.
+// What is recorded, as for `run`. GPU work only where it is asked for: CUPTI cannot end that without harm, so that its
+// price stays until the program ends (docs/decisions/0048).
+inline constexpr const char* kWaitsAlone = "syncs";
+inline constexpr const char* kGpuToo = "timeline";
 void declare_level(const CommandLine& app, std::string& level);
 
-// Said where GPU work is recorded: CUPTI cannot be told to end that without harm (docs/decisions/0048).
+// Said where it was.
 inline constexpr const char* kRecordsStay = "CUPTI goes on recording GPU work in it (man synctrace-start, COST)";
 
 void declare_live_options(const CommandLine& app, LiveOptions& options);

@@ -88,7 +88,7 @@ class Ends(LiveCase):
 
     def test_killed_in_a_window(self):
         process, pid = self.start_dormant(*ENDLESS)
-        client = self.start(harness.SYNCTRACE, "start", pid, "--duration", "10m")
+        client = self.start(harness.SYNCTRACE, "start", pid, "--level=timeline", "--duration", "10m")
         self.until(lambda: self.state(pid) == "recording" and self.traces(), "the window")
         first = time.monotonic()
         self.until(lambda: time.monotonic() - first > 0.6, "half a second that is on the disk")
@@ -102,7 +102,7 @@ class Ends(LiveCase):
     def test_a_command_that_is_killed_ends_no_window_and_hinders_none(self):
         process, pid = self.start_dormant(*ENDLESS)
         sleeping = self.threads(pid)
-        client = self.start(harness.SYNCTRACE, "start", pid, "--duration", "500ms")
+        client = self.start(harness.SYNCTRACE, "start", pid, "--level=timeline", "--duration", "500ms")
         self.until(lambda: self.state(pid) == "recording", "the window")
         client.kill()
         client.wait()
@@ -208,7 +208,7 @@ class Refused(LiveCase):
     def test_a_full_disk(self):
         process, pid = self.start_preloaded("launch_many", 400_000, env={
             "SIMGPU_HOLD": f"cudaStreamSynchronize:1:{self.folder / 'go'}"}, preexec_fn=small_files_only)
-        client = self.start(harness.SYNCTRACE, "start", pid, "--duration", "10m", "--no-symbols")
+        client = self.start(harness.SYNCTRACE, "start", pid, "--level=timeline", "--duration", "10m", "--no-symbols")
         self.until(lambda: self.state(pid) == "recording", "the window")
         self.go()
         told = self.finish(client)

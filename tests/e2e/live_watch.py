@@ -49,7 +49,7 @@ class LiveWatch(harness.CliTest):
         self.assertEqual((self.program.returncode, out, err), (0, "", ""))
 
     def test_a_slow_episode_is_recorded_once(self):
-        watch = self.start(harness.SYNCTRACE, "watch", self.pid, "--when", "step > 1.6 x median for 2", "--when", "gpu idle < 1 %", "--look", "200ms",
+        watch = self.start(harness.SYNCTRACE, "watch", self.pid, "--when", "step > 1.6 x median for 2", "--when", "gpu idle < 1 %", "--level", "timeline", "--look", "200ms",
                            "--every", "500ms", "--record", "400ms", "--cooldown", "0", "-n", "1")
         self.wait_for(lambda: self.windows() >= 7)
         self.assertIsNone(watch.poll())
@@ -95,6 +95,7 @@ class LiveWatch(harness.CliTest):
         for arguments, says in ((("watch", self.pid), "which rule? Type --when"),
                                 (("watch", self.pid, "--when", "step >"), "'step >' is no rule: expected QUANTITY > VALUE"),
                                 (("watch", self.pid, "--when", "step > 3", "--every", "500ms"), "--every is less than twice --look"),
+                                (("watch", self.pid, "--when", "gpu idle > 40 %"), "--when gpu idle > 40 %: this needs --level timeline. CUPTI goes on"),
                                 (("top", self.pid, "--every", "1ms"), "--every is shorter than --window"),
                                 (("top", self.pid, "--window", "x"), "--window x: expected a duration")):
             with self.subTest(arguments=arguments):

@@ -266,7 +266,7 @@ class Windows(LiveCase):
         self.assertEqual((idle.returncode, self.our_lines(idle.stderr)[:1]), (0, [
             f"synctrace: recording process {pid} for 100.0 ms. CUPTI goes on recording GPU work in it (man synctrace-start, COST)."]))
         self.assertEqual(self.dump(self.folder / "idle.synctrace").of("kernel"), [])
-        self.cli("start", pid, "--level=syncs")
+        harness.CliTest.run_cli(self, "start", pid)  # level syncs, which nobody has to ask for
         self.go()
         self.assertEqual(self.finish(process).stdout, "steps 40 kernels 160\n")
         records, _ = self.assert_complete(self.trace)

@@ -93,7 +93,7 @@ class Live:
         self.options = options
         self.kinds = options.kinds.split(",")
         self.rng = random.Random(1)
-        self.rows = measured_rows.Rows("live", gpus=1)
+        self.rows = measured_rows.Rows("live_gpu", gpus=1)
         self.harmed = 0
 
     def tell(self, **result):
@@ -104,8 +104,8 @@ class Live:
     def cli(self, *arguments):
         return subprocess.run([str(word) for word in (self.options.synctrace, *arguments)], capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
-    def window(self, pid, trace, *arguments):
-        return self.cli("start", pid, "-o", trace, "-f", "-q", "--report=none", "--no-symbols", *arguments)
+    def window(self, pid, trace, *arguments, level="timeline"):
+        return self.cli("start", pid, "-o", trace, "-f", "-q", "--report=none", "--no-symbols", "--level", level, *arguments)
 
     def summary(self, trace):
         done = self.cli("report", "--format", "json", "--no-symbols", trace)
@@ -133,6 +133,8 @@ class Live:
             done += 1
             if number == 0:
                 first = self.summary(first_trace)
+            elif number < count - 1:
+                trace.unlink()
             if not is_long:
                 times.append(1000 * (time.monotonic() - begin))
                 memory.append(memory_kib(pid))
@@ -148,8 +150,8 @@ class Live:
         with concurrent.futures.ThreadPoolExecutor(len(jobs)) as threads:
             results = list(threads.map(lambda job: self.cycle(*job), jobs))
         self.harmed += sum(fault for fault, _, _ in results)
-        self.rows.add_of("cycles", "programs that end as they should behind all windows", sum(not fault for fault, _, _ in results), len(results))
-        self.rows.add_of("cycles", "windows of these that were recorded", sum(done for _, done, _ in results), sum(count for _, _, count in results))
+        self.rows.add_of("unharmed", f"programs that ended as they should behind {self.options.cycles} windows each", sum(not fault for fault, _, _ in results), len(results))
+        self.rows.add_of("unharmed", "windows of these that were recorded", sum(done for _, done, _ in results), sum(count for _, _, count in results))
 
     def left(self):
         ratios = {}
@@ -160,8 +162,8 @@ class Live:
                     if ratio:
                         ratios.setdefault((kind, level), []).append(ratio)
         for (kind, level), values in ratios.items():
-            behind = {"none": "no window", "syncs": "a window of level syncs", "timeline": "a window of level timeline"}[level]
-            self.rows.add("left", f"step behind {behind} beside before it: {kind}", f"{statistics.median(values):.3f}", n=len(values))
+            column = "no window" if level == "none" else f"level {level}"
+            self.rows.add("left", f"{kind}: {column}", f"{statistics.median(values):.3f}", n=len(values))
 
     def left_by(self, kind, level):
         program = Program(kind, 2 * LEFT_S + 3, self.options.synctrace)
@@ -171,7 +173,7 @@ class Live:
         before = (time.monotonic_ns(), time.monotonic_ns() + int(LEFT_S * 1e9))
         time.sleep(LEFT_S)
         if level != "none":
-            answer = self.window(pid, self.options.out / "left.synctrace", "--duration", "1s", "--level", level)
+            answer = self.window(pid, self.options.out / "left.synctrace", "--duration", "1s", level=level)
             if answer.returncode != 0:
                 self.tell(part="left", kind=kind, level=level, error=answer.stderr[-300:])
         time.sleep(0.3)
@@ -207,8 +209,8 @@ class Live:
         counts = {key: sum(result[key] for result in results) for key in ("attached", "recorded", "harmed")}
         self.harmed += counts["harmed"]
         self.tell(part="attach", counts=counts, reasons=dict(collections.Counter(result["reason"] for result in results if result["reason"])))
-        self.rows.add_of("attach", "programs attached to that ended as they should", len(jobs) - counts["harmed"], len(jobs))
-        self.rows.add_of("attach", "of these, programs that were recorded", counts["recorded"], len(jobs))
+        self.rows.add_of("unharmed", "programs that ended as they do alone", len(jobs) - counts["harmed"], len(jobs))
+        self.rows.add_of("unharmed", "programs that were attached to and recorded", counts["recorded"], len(jobs))
 
 
 def main():

@@ -68,7 +68,7 @@ class CuptiSwitch {
   Sources current_ = Sources::kNone;
   std::atomic<std::uint32_t> unknown_calls_{0};
   std::atomic<bool> discards_{false};
-  bool has_records_ = false;  // of GPU work were asked for
+  bool has_records_ = false;               // CUPTI was asked for those of GPU work
   std::atomic<bool> wants_graphs_{false};  // and has not asked for them yet
 };
 

@@ -148,8 +148,8 @@ SIMGPU_EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   if (const CUptiResult bad = check_kind(kind); bad != CUPTI_SUCCESS) return bad;
   // CUPTI 13.0 may use the memory of these records after it has freed it: here it surely dies. Kinds that describe no
   // work are switched off without harm (2,700 windows on an H200).
-  const bool describes_work = kind != CUPTI_ACTIVITY_KIND_DEVICE && kind != CUPTI_ACTIVITY_KIND_CONTEXT &&
-                              kind != CUPTI_ACTIVITY_KIND_STREAM;
+  const bool describes_work =
+      kind != CUPTI_ACTIVITY_KIND_DEVICE && kind != CUPTI_ACTIVITY_KIND_CONTEXT && kind != CUPTI_ACTIVITY_KIND_STREAM;
   if (describes_work && open_records.load(std::memory_order_acquire) != 0) {
     std::fputs("simgpu: cuptiActivityDisable while records are open\n", stderr);
     std::abort();
