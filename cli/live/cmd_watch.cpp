@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb `watch`: looks at a running program every few seconds, and records a longer window when a rule holds.
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <deque>
@@ -34,6 +33,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kWho = "synctrace watch";
 
+// After so many it is said which rules have seen nothing.
+constexpr std::size_t kLooksToJudge = RuleWatch::kFewestForMedian;
+
 struct Options {
   std::string who;
   std::vector<std::string> rules;
@@ -45,7 +47,7 @@ struct Options {
   std::optional<int> keep;
   std::optional<int> count;
   LiveOptions live;
-  std::string level;  // what a window records
+  std::string level;
   std::int64_t look_ns = 0;
   std::int64_t every_ns = 0;
   std::int64_t record_ns = 0;
@@ -78,9 +80,6 @@ std::optional<std::string> take_times(Options& options) {
   return std::nullopt;
 }
 
-// Steps are found in the host's waits, too.
-bool needs_gpu(const RuleWatch& watch) { return watch.rule().quantity != WatchRule::Quantity::kStep; }
-
 std::optional<std::string> take(Options& options) {
   if (auto wrong = take_times(options)) return wrong;
   if (options.rules.empty()) return "which rule? Type --when 'step > 1.3 x median for 3'.";
@@ -88,7 +87,7 @@ std::optional<std::string> take(Options& options) {
     Result<WatchRule> rule = parse_rule(text);
     if (!rule) return "--when " + rule.error().message;
     options.watches.emplace_back(std::move(rule).value());
-    if (options.level == kWaitsAlone && needs_gpu(options.watches.back()))
+    if (options.level == kWaitsAlone && needs_gpu_records(options.watches.back().rule().quantity))
       return "--when " + text + ": this needs --level timeline. " + kRecordsStay + ".";
   }
   if (!options.output.empty()) {
@@ -115,20 +114,18 @@ std::vector<Look> look_at(const std::vector<std::string>& files, const Options& 
 class Watcher {
  public:
   Watcher(std::vector<DormantProcess> processes, Options& options)
-      : processes_(std::move(processes)),
-        options_(options),
-        look_level_(std::any_of(options.watches.begin(), options.watches.end(), needs_gpu) ? kGpuToo : kWaitsAlone),
-        looks_(processes_.front(), kWho) {}
+      : processes_(std::move(processes)), options_(options), looks_(processes_.front(), kWho) {}
 
   int run() {
     say_what();
     const int most = options_.count.value_or(0);
     for (int windows = 0; !is_asked_to_end() && (most == 0 || windows < most);) {
       const Clock::time_point next = Clock::now() + std::chrono::nanoseconds(options_.every_ns);
-      std::optional<std::vector<std::string>> files = looks_.record(processes_, options_.look_ns, look_level_);
+      std::optional<std::vector<std::string>> files = looks_.record(processes_, options_.look_ns, options_.level);
       if (!files) return kExitUnusable;
       bool is_healthy = true;
       const RuleWatch* fired = hold_against_rules(*files, is_healthy);
+      if (++looks_taken_ == kLooksToJudge) say_what_is_unseen();
       const bool records = fired != nullptr && Clock::now() >= quiet_until_;
       if (records && !record(*fired, *files)) return kExitUnusable;
       keep_look(std::move(*files), is_healthy);
@@ -148,6 +145,16 @@ class Watcher {
                           processes_.size(), processes_.size() == 1 ? "" : "es", duration_text(options_.look_ns),
                           duration_text(options_.every_ns), share,
                           options_.level == kWaitsAlone ? "." : format_text(". {}.", kRecordsStay)));
+  }
+
+  // A rule about what no look has shown will never hold, and the user may wait for days.
+  void say_what_is_unseen() const {
+    for (const RuleWatch& watch : options_.watches) {
+      if (watch.was_seen()) continue;
+      say::warn("synctrace", format_text("--when {}: none of {} looks showed it. Longer looks may (--look 5s)",
+                                         watch.rule().text, kLooksToJudge) +
+                                 (options_.level == kWaitsAlone ? ", or --level timeline." : "."));
+    }
   }
 
   // The rule that fires; null: none.
@@ -213,11 +220,11 @@ class Watcher {
 
   std::vector<DormantProcess> processes_;
   Options& options_;
-  std::string look_level_;
   ShortWindows looks_;
   std::vector<std::string> healthy_;
   std::deque<std::vector<std::string>> kept_;
   Clock::time_point quiet_until_{};
+  std::size_t looks_taken_ = 0;
 };
 
 }  // namespace

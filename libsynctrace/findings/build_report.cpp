@@ -143,6 +143,7 @@ void add_work(const Trace& trace, Report& report) {
 
 void add_launches_and_overhead(const Trace& trace, Report& report) {
   report.launch_count = trace.launches.size();
+  report.collective_count = trace.collectives.size();
   for (const Launch& launch : trace.launches) {
     report.launch_host_ns = add_saturated(report.launch_host_ns, launch.span.length_ns());
   }

@@ -2,6 +2,7 @@
 #include "watch/look.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace synctrace {
 namespace {
@@ -19,10 +20,14 @@ Look look_of(const Report& report, double time_s) {
     const double idle = 100.0 * static_cast<double>(device.state.idle_ns) / static_cast<double>(device.state.window_ns);
     look.idle_percent = std::max(look.idle_percent.value_or(0.0), idle);
   }
-  if (report.has_timeline && report.recorded_ns > 0) {
-    look.launches_per_s =
-        static_cast<double>(report.launch_count) * kNsOfASecond / static_cast<double>(report.recorded_ns);
-  }
+  if (report.recorded_ns <= 0) return look;
+  const auto each_second = [&](std::uint64_t count) {
+    return static_cast<double>(count) * kNsOfASecond / static_cast<double>(report.recorded_ns);
+  };
+  if (report.has_timeline) look.launches_per_s = each_second(report.launch_count);
+  look.waits_per_s = each_second(report.calls.waited);
+  look.collectives_per_s = each_second(report.collective_count);
+  for (const RangeReport& range : report.ranges) look.ranges_per_s[range.name] += each_second(range.count);
   return look;
 }
 

@@ -19,9 +19,9 @@ constexpr double kMostSeconds = 86'400.0;
 
 constexpr const char* kExpected =
     "expected QUANTITY > VALUE [for N|TIME], such as 'step > 1.3 x median for 3', 'gpu idle > 40 % for 30s' or "
-    "'launches < 0.5 x median'; quantities are step, gpu idle and launches.";
+    "'waits > 1.5 x median'; quantities are step, gpu idle, launches, waits, collectives and range \"NAME\".";
 
-// Words and numbers: "40%" is two, "1.3x" is two, "30s" is two.
+// Words and numbers: "40%" is two, "1.3x" is two, "30s" is two. What is quoted is one, without its second quote.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   const auto is_of_number = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
@@ -34,6 +34,12 @@ std::vector<std::string> words_of(std::string_view text) {
       continue;
     }
     std::size_t end = begin + 1;
+    if (text[begin] == '"') {
+      end = std::min(text.find('"', end), text.size());
+      words.emplace_back(text.substr(begin, end - begin));
+      begin = end + 1;
+      continue;
+    }
     while (end < text.size() && text[end] != ' ' && kind_of(text[end]) == kind_of(text[begin])) ++end;
     words.emplace_back(text.substr(begin, end - begin));
     begin = end;
@@ -49,6 +55,13 @@ class Words {
   bool take(std::string_view word) {
     if (at_ == words_.size() || words_[at_] != word) return false;
     ++at_;
+    return true;
+  }
+
+  // Text in quotes, none of it empty.
+  bool take_quoted(std::string& text) {
+    if (at_ == words_.size() || words_[at_].size() < 2 || words_[at_].front() != '"') return false;
+    text = words_[at_++].substr(1);
     return true;
   }
 
@@ -73,6 +86,12 @@ bool take_quantity(Words& words, WatchRule& rule) {
   if (words.take("step")) return true;
   rule.quantity = WatchRule::Quantity::kLaunches;
   if (words.take("launches")) return true;
+  rule.quantity = WatchRule::Quantity::kWaits;
+  if (words.take("waits")) return true;
+  rule.quantity = WatchRule::Quantity::kCollectives;
+  if (words.take("collectives")) return true;
+  rule.quantity = WatchRule::Quantity::kRanges;
+  if (words.take("range")) return words.take_quoted(rule.range);
   rule.quantity = WatchRule::Quantity::kIdle;
   return words.take("gpu") && words.take("idle");
 }
@@ -94,7 +113,10 @@ bool take_value(Words& words, WatchRule& rule) {
         words.take("ms");
       return true;
     case WatchRule::Quantity::kIdle: words.take("%"); return rule.value <= 100.0;
-    case WatchRule::Quantity::kLaunches: words.take("/") && words.take("s"); return true;
+    case WatchRule::Quantity::kLaunches:
+    case WatchRule::Quantity::kWaits:
+    case WatchRule::Quantity::kCollectives:
+    case WatchRule::Quantity::kRanges: words.take("/") && words.take("s"); return true;
   }
   return false;
 }
@@ -128,6 +150,9 @@ std::string quantity_text(WatchRule::Quantity quantity, double value) {
     case WatchRule::Quantity::kStep: return format_text("{:.3g} ms", value);
     case WatchRule::Quantity::kIdle: return format_text("{:.1f} %", value);
     case WatchRule::Quantity::kLaunches: return format_text("{:.0f} launches/s", value);
+    case WatchRule::Quantity::kWaits: return format_text("{:.3g} waits/s", value);
+    case WatchRule::Quantity::kCollectives: return format_text("{:.3g} collectives/s", value);
+    case WatchRule::Quantity::kRanges: return format_text("{:.3g} ranges/s", value);
   }
   return {};
 }

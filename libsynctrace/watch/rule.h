@@ -4,7 +4,8 @@
 //   QUANTITY > VALUE [for COUNT|TIME]      step > 250 ms for 3      gpu idle > 40 % for 30s
 //   QUANTITY > FACTOR x median [for ...]   step > 1.3 x median for 3      launches < 0.5 x median
 //
-// Quantities: step (ms), gpu idle (%), launches (a second). COUNT is of looks in a row.
+// Quantities: step (ms), gpu idle (%), and each second: launches, waits, collectives, range "NAME". COUNT is of looks
+// in a row.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,10 @@
 namespace synctrace {
 
 struct WatchRule {
-  enum class Quantity : std::uint8_t { kStep, kIdle, kLaunches };
+  enum class Quantity : std::uint8_t { kStep, kIdle, kLaunches, kWaits, kCollectives, kRanges };
   std::string text;  // what was given
   Quantity quantity = Quantity::kStep;
+  std::string range;     // the name of kRanges
   bool is_above = true;  // ">"; else "<"
   double value = 0.0;    // in the quantity's unit, or times the median
   bool is_of_median = false;
@@ -30,7 +32,12 @@ struct WatchRule {
 // One sentence where the text is no rule.
 Result<WatchRule> parse_rule(std::string_view text);
 
-// "41.2 ms", "12.0 %", "5,210 launches/s"
+// Whether looks know it of the GPU's own work alone.
+constexpr bool needs_gpu_records(WatchRule::Quantity quantity) noexcept {
+  return quantity == WatchRule::Quantity::kIdle || quantity == WatchRule::Quantity::kLaunches;
+}
+
+// "41.2 ms", "12.0 %", "5210 launches/s"
 std::string quantity_text(WatchRule::Quantity quantity, double value);
 
 }  // namespace synctrace

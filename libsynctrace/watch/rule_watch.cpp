@@ -9,11 +9,17 @@
 namespace synctrace {
 namespace {
 
-std::optional<double> figure(const Look& look, WatchRule::Quantity quantity) {
-  switch (quantity) {
+std::optional<double> figure(const Look& look, const WatchRule& rule) {
+  switch (rule.quantity) {
     case WatchRule::Quantity::kStep: return look.step_ms;
     case WatchRule::Quantity::kIdle: return look.idle_percent;
     case WatchRule::Quantity::kLaunches: return look.launches_per_s;
+    case WatchRule::Quantity::kWaits: return look.waits_per_s;
+    case WatchRule::Quantity::kCollectives: return look.collectives_per_s;
+    case WatchRule::Quantity::kRanges: {
+      const auto found = look.ranges_per_s.find(rule.range);
+      return found == look.ranges_per_s.end() ? 0.0 : found->second;
+    }
   }
   return std::nullopt;
 }
@@ -22,7 +28,10 @@ const char* name_of(WatchRule::Quantity quantity) {
   switch (quantity) {
     case WatchRule::Quantity::kStep: return "a step takes";
     case WatchRule::Quantity::kIdle: return "the GPU is idle for";
-    case WatchRule::Quantity::kLaunches: return "there are";
+    case WatchRule::Quantity::kLaunches:
+    case WatchRule::Quantity::kWaits:
+    case WatchRule::Quantity::kCollectives:
+    case WatchRule::Quantity::kRanges: return "there are";
   }
   return "";
 }
@@ -46,11 +55,12 @@ std::optional<double> RuleWatch::limit() const {
 RuleWatch::Answer RuleWatch::take(std::span<const Look> looks) {
   value_.reset();
   for (const Look& look : looks) {
-    const std::optional<double> one = figure(look, rule_.quantity);
+    const std::optional<double> one = figure(look, rule_);
     if (!one) continue;
     value_ = !value_ ? *one : rule_.is_above ? std::max(*value_, *one) : std::min(*value_, *one);
   }
   if (!value_) return Answer::kUnknown;
+  was_seen_ = true;
   const std::optional<double> wanted = limit();
   const bool holds = wanted && (rule_.is_above ? *value_ > *wanted : *value_ < *wanted);
   if (!holds) {

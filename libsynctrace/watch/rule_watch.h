@@ -33,6 +33,7 @@ class RuleWatch {
   std::optional<double> value() const noexcept { return value_; }
   std::optional<double> median() const;
   const WatchRule& rule() const noexcept { return rule_; }
+  bool was_seen() const noexcept { return was_seen_; }  // some look has shown the quantity
 
   // "step is 41.2 ms, 1.4 times its median of 29.5 ms"
   std::string finding() const;
@@ -50,6 +51,7 @@ class RuleWatch {
   std::uint32_t looks_in_row_ = 0;
   double since_s_ = 0.0;
   bool was_told_ = false;
+  bool was_seen_ = false;
 };
 
 }  // namespace synctrace

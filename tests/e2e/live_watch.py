@@ -7,7 +7,8 @@ import time
 
 import harness
 
-# Copies 4 KiB back in each step and waits for it; a step takes three times as long while the file `slow` is there.
+# Copies 4 KiB back in each step and waits for it. A step takes three times as long while the file `slow` is there; it reads four times
+# while `reads` is there, and nothing happens while `rest` is.
 PROGRAM = """
 import ctypes, os, time
 runtime = ctypes.CDLL("libcudart.so.13")
@@ -18,8 +19,9 @@ assert runtime.cudaStreamCreate(ctypes.byref(stream)) == 0
 print("ready", flush=True)
 while not os.path.exists("end"):
     time.sleep(0.030 if os.path.exists("slow") else 0.010)
-    runtime.cudaMemcpyAsync(host, device, ctypes.c_size_t(4096), 2, stream)
-    runtime.cudaStreamSynchronize(stream)
+    for _ in range(4 if os.path.exists("reads") else 0 if os.path.exists("rest") else 1):
+        runtime.cudaMemcpyAsync(host, device, ctypes.c_size_t(4096), 2, stream)
+        runtime.cudaStreamSynchronize(stream)
 """
 
 
@@ -49,8 +51,8 @@ class LiveWatch(harness.CliTest):
         self.assertEqual((self.program.returncode, out, err), (0, "", ""))
 
     def test_a_slow_episode_is_recorded_once(self):
-        watch = self.start(harness.SYNCTRACE, "watch", self.pid, "--when", "step > 1.6 x median for 2", "--when", "gpu idle < 1 %", "--level", "timeline", "--look", "200ms",
-                           "--every", "500ms", "--record", "400ms", "--cooldown", "0", "-n", "1")
+        watch = self.start(harness.SYNCTRACE, "watch", self.pid, "--when", "step > 1.6 x median for 2", "--when", "gpu idle < 1 %",
+                           "--level", "timeline", "--look", "200ms", "--every", "500ms", "--record", "400ms", "--cooldown", "0", "-n", "1")
         self.wait_for(lambda: self.windows() >= 7)
         self.assertIsNone(watch.poll())
         self.assertEqual(self.files(), ["loop.py"])
@@ -62,6 +64,28 @@ class LiveWatch(harness.CliTest):
         self.assertIn("loop.py", err)  # the report of the window
         report = self.report(self.folder / "window.synctrace")
         self.assertGreater(report["steps"]["mean_ns"], 25_000_000)
+        self.end_program()
+
+    def test_reads_that_are_new_are_seen_without_the_work_of_the_gpu(self):
+        watch = self.start(harness.SYNCTRACE, "watch", self.pid, "--when", "waits > 2 x median", "--look", "200ms", "--every", "500ms",
+                           "--record", "200ms", "-n", "1", "--report=none")
+        self.wait_for(lambda: self.windows() >= 7)
+        (self.folder / "reads").touch()
+        out, err = watch.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(watch.returncode, 0, err)
+        self.assert_one_line(out, "waits > 2 x median: there are", "waits/s", "times the median of")
+        self.assertNotIn("CUPTI", err)
+        self.assertEqual(self.report(self.folder / "window.synctrace")["process"]["level"], "syncs")
+        self.end_program()
+
+    def test_a_rule_about_what_no_look_shows(self):
+        (self.folder / "rest").touch()
+        watch = self.start(harness.SYNCTRACE, "watch", self.pid, "--when", "step > 3 x median", "--look", "50ms", "--every", "100ms")
+        says = next(line for line in watch.stderr if "none of" in line)
+        self.assertEqual(says, "synctrace: --when step > 3 x median: none of 5 looks showed it. Longer looks may (--look 5s), "
+                         "or --level timeline.\n")
+        watch.send_signal(signal.SIGINT)
+        watch.communicate(timeout=harness.PATIENCE_S)
         self.end_program()
 
     def test_a_rule_that_never_holds_records_nothing(self):

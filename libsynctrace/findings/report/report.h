@@ -111,6 +111,7 @@ struct Report {
   std::vector<CallSite> pageable_copies;      // by line and direction, most time of the host first
   std::vector<CallSite> step_allocations;     // take or give back memory in steps that are no warm-up; likewise
   std::uint64_t launch_count = 0;
+  std::uint64_t collective_count = 0;  // operations of NCCL that were called
   Nanoseconds launch_host_ns = 0;
   Nanoseconds overhead_ns = 0;
   std::uint64_t overhead_count = 0;

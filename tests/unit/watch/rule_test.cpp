@@ -32,6 +32,12 @@ TEST_CASE("rules are read as they are written") {
   CHECK(few.quantity == Quantity::kLaunches);
   CHECK_FALSE(few.is_above);
   CHECK(few.value == 0.5);
+  CHECK(rule_of("waits > 1.5 x median for 2").quantity == Quantity::kWaits);
+  CHECK(rule_of("collectives < 10 /s").quantity == Quantity::kCollectives);
+  const WatchRule named = rule_of("range \"load batch #\" < 0.5 x median");
+  CHECK(named.quantity == Quantity::kRanges);
+  CHECK(named.range == "load batch #");
+  CHECK(rule_of("range \"a > 3\" > 2").range == "a > 3");
 }
 
 TEST_CASE("units may stand close, or be left out") {
@@ -43,10 +49,30 @@ TEST_CASE("units may stand close, or be left out") {
 }
 
 TEST_CASE("what is no rule is refused with an example") {
-  for (const char* text :
-       {"", "step", "step > ", "step = 3", "step > x median", "steps > 3", "gpu > 3", "gpu idle > 140 %",
-        "step > 1.3 x mean", "step > 3 ms for", "step > 3 ms for 0", "step > 3 ms for 2.5", "step > 3 %",
-        "step > 3 ms for 2 days", "step > nan", "step > -1", "step > 1e300", "idle > 4 %", "step > 3 > 4"}) {
+  for (const char* text : {"",
+                           "step",
+                           "step > ",
+                           "step = 3",
+                           "step > x median",
+                           "steps > 3",
+                           "gpu > 3",
+                           "gpu idle > 140 %",
+                           "step > 1.3 x mean",
+                           "step > 3 ms for",
+                           "step > 3 ms for 0",
+                           "step > 3 ms for 2.5",
+                           "step > 3 %",
+                           "step > 3 ms for 2 days",
+                           "range > 3",
+                           "range x > 3",
+                           "range \"\" > 3",
+                           "range \"x > 3",
+                           "waits > 3 ms",
+                           "step > nan",
+                           "step > -1",
+                           "step > 1e300",
+                           "idle > 4 %",
+                           "step > 3 > 4"}) {
     INFO(text);
     const Result<WatchRule> rule = parse_rule(text);
     REQUIRE_FALSE(rule);

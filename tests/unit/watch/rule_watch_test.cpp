@@ -84,5 +84,21 @@ TEST_CASE("the finding names value and median") {
   CHECK(one.finding() == "a step takes 15 ms, 1.5 times the median of 10 ms");
 }
 
+TEST_CASE("counts of a look, and a range that is not there") {
+  RuleWatch waits = watch("waits > 1.5 x median");
+  RuleWatch ranges = watch("range \"save\" > 0");
+  CHECK_FALSE(waits.was_seen());
+  Look look;
+  look.waits_per_s = 100.0;
+  for (int i = 0; i < 5; ++i) CHECK(waits.take(std::vector<Look>{look}) == Answer::kUnknown);
+  CHECK(waits.was_seen());
+  look.waits_per_s = 160.0;
+  CHECK(waits.take(std::vector<Look>{look}) == Answer::kFires);
+  CHECK(waits.finding() == "there are 160 waits/s, 1.6 times the median of 100 waits/s");
+  CHECK(ranges.take(std::vector<Look>{look}) == Answer::kHealthy);
+  look.ranges_per_s["save"] = 0.5;
+  CHECK(ranges.take(std::vector<Look>{look}) == Answer::kFires);
+}
+
 }  // namespace
 }  // namespace synctrace::testing::rule_watch_test
