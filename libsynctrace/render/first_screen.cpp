@@ -188,7 +188,7 @@ class FirstScreen {
     for (const std::string& sentence : other_phase_sentences(report_, places_, phases)) say(sentence);
     say(not_counted_sentence(report_));
     say(basis_sentence(report_));
-    out.empty();
+    if (out.count() > 1) out.empty();  // something was said
     const Remedy* first = savings_.remedies.empty() ? nullptr : &savings_.remedies.front();
     if (first != nullptr && !is_worth_showing(report_, *first)) first = nullptr;
     const Rule* rule = first == nullptr ? nullptr : first->rule;

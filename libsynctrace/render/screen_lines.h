@@ -18,6 +18,8 @@ enum class Tint : std::uint8_t { kNone, kBold, kDim, kGreen, kRed };
 // "SYNC-BOUND". Only English letters change.
 std::string in_capitals(std::string_view text);
 
+inline constexpr std::size_t kPlaceColumns = 26;  // "train.py:41" before the line's text
+
 class ScreenLines {
  public:
   explicit ScreenLines(const ScreenOptions& options);
@@ -51,7 +53,8 @@ bool is_worth_showing(const Report& report, const Remedy& remedy);
 // The remedies of the report that fit into so many lines, and one sentence for what is left out.
 void write_remedies(const Report& report, std::size_t most_lines, ScreenLines& out);
 
-// A recording without a GPU timeline: the calls that made the host wait.
+// A recording without a GPU timeline: the calls that made the host wait, and what samples found its thread at
+// otherwise.
 void write_waits(const Report& report, std::size_t most_lines, ScreenLines& out);
 
 }  // namespace synctrace

@@ -17,10 +17,9 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kSavesColumns = 9;   // "saves"
-constexpr std::size_t kSoFarColumns = 19;  // "all so far"
-constexpr std::size_t kNumberColumns = 4;  // before a title
-constexpr std::size_t kPlaceColumns = 26;
+constexpr std::size_t kSavesColumns = 9;     // "saves"
+constexpr std::size_t kSoFarColumns = 19;    // "all so far"
+constexpr std::size_t kNumberColumns = 4;    // before a title
 constexpr std::size_t kMostLines = 3;        // per remedy
 constexpr std::size_t kMostKernelLines = 1;  // likewise: no line of the program is to be changed there
 constexpr std::size_t kLeftLines = 2;
@@ -257,34 +256,6 @@ bool is_worth_showing(const Report& report, const Remedy& remedy) {
 
 void write_remedies(const Report& report, std::size_t most_lines, ScreenLines& out) {
   RemedyTable(report, out).run(most_lines);
-}
-
-void write_waits(const Report& report, std::size_t most_lines, ScreenLines& out) {
-  std::vector<const CallSite*> rows;
-  for (const CallSite& site : report.waits) {
-    if (site.figures.waited > 0) rows.push_back(&site);
-  }
-  if (lost_all_calls(report)) return;  // the verdict has said it
-  if (rows.empty()) return out.add("No call made the host wait for the GPU.");
-  const ScreenPlaces places(report);
-  constexpr std::size_t kFigures = 24;
-  const std::size_t width = out.columns() - kFigures;
-  out.add(format_text("{:<{}}{:>10}{:>14}", "What made the host wait, longest first", width, "waited", "calls"),
-          Tint::kBold);
-  const std::size_t limit = std::min(rows.size(), most_lines > 2 ? most_lines - 2 : 1);
-  for (std::size_t i = 0; i < limit; ++i) {
-    const CallSite& site = *rows[i];
-    const std::string rule = site.rule() == nullptr ? "" : format_text(" [{}]", site.rule()->id);
-    const std::string place = site.where.known() ? places.of(site.where, kPlaceColumns) : site.function();
-    std::string left =
-        format_text("  {:<{}} {}", place, kPlaceColumns,
-                    site.where.known() ? source_words(site.where, width - kPlaceColumns - 4 - columns_of(rule)) : "");
-    left = fitted(left, width - columns_of(rule)).append(rule);
-    out.add(format_text("{}{}{:>10}{:>14}", left, std::string(width - std::min(width, columns_of(left)), ' '),
-                        duration_text(site.figures.host_blocked_ns),
-                        format_text("{} of {}", count_text(site.figures.waited), count_text(site.figures.calls))));
-  }
-  if (rows.size() > limit) out.add(format_text("  and {} more (--full)", rows.size() - limit));
 }
 
 }  // namespace synctrace

@@ -76,6 +76,9 @@ class LiveWatch(harness.CliTest):
         self.assert_one_line(out, "waits > 2 x median: there are", "waits/s", "times the median of")
         self.assertNotIn("CUPTI", err)
         self.assertEqual(self.report(self.folder / "window.synctrace")["process"]["level"], "syncs")
+        screen = self.run_cli("report", self.folder / "window.synctrace").stdout
+        self.assert_one_line(screen, "What else the host did, in ", " samples")
+        self.assert_one_line(screen, "loop.py:10 ", "time.sleep(")
         self.end_program()
 
     def test_a_rule_about_what_no_look_shows(self):

@@ -30,21 +30,22 @@ constexpr std::int64_t kLongestRunNs = 1'000'000'000;
 constexpr std::int64_t kIdlePauseNs = 10'000'000;
 constexpr std::int64_t kStopPatienceNs = 100'000'000;
 
-bool window_is_open() noexcept {
-  return recorder_state.load(std::memory_order_relaxed) == RecorderState::kTimeline && !sample_queue.is_paused();
-}
-
 bool is_main(ThreadId thread) noexcept { return number(thread) == static_cast<std::uint32_t>(getpid()); }
 
 }  // namespace
 
-bool Sampler::start(std::uint32_t rate_hz, format::StackKinds stacks, pthread_t main_thread,
-                    bool is_preloaded) noexcept {
+bool Sampler::start(std::uint32_t rate_hz, format::StackKinds stacks, pthread_t main_thread, bool is_preloaded,
+                    RecorderState least) noexcept {
+  least_ = least;
   period_ns_ = 1'000'000'000 / rate_hz;
   is_limited_ = rate_hz <= format::kDefaultSampleRate;
   main_thread_ = main_thread;
   if (stacks != format::StackKinds::kNone) prepare_stacks(stacks, is_preloaded);
   return helper_threads.start(helper_);
+}
+
+bool Sampler::is_wanted() const noexcept {
+  return recorder_state.load(std::memory_order_relaxed) >= least_ && !sample_queue.is_paused();
 }
 
 void Sampler::prepare_stacks(format::StackKinds stacks, bool is_preloaded) noexcept {
@@ -80,7 +81,7 @@ void Sampler::run() noexcept {
     const std::int64_t pause_ns = next_ns - now_ns();
     if (pause_ns > 0) futex_wait(stop_requested_, 0, pause_ns);
     const std::int64_t now = now_ns();
-    if (!window_is_open()) {
+    if (!is_wanted()) {
       end_all_runs();
       next_ns = now + std::max(kIdlePauseNs, period_ns_);
       continue;

@@ -2,7 +2,8 @@
 // Looks, many times a second, at what the threads are doing that use CUDA, and at the main thread when it runs Python:
 // whether each runs, waits for a CPU or sleeps, and on which stack. A thread that sleeps is never disturbed: its stack
 // is read from outside. One inside a traced CUDA call is on the stack that was taken at the call's entry. Only one that
-// runs is asked by a signal. Samples are taken while a recording window is open, and at no other time.
+// runs is asked by a signal. Samples are taken while a recording window is open, and at no other time. A live window of
+// level syncs has them, too: they need nothing of CUPTI.
 //
 // One thread of our own does all of it, with all signals blocked. It stops by itself when recording ends.
 #pragma once
@@ -14,6 +15,7 @@
 
 #include "capture/events/thread_buffer.h"
 #include "capture/process/helper_thread.h"
+#include "capture/process/recorder_state.h"
 #include "capture/samples/sample_queue.h"
 #include "capture/samples/sample_signal.h"
 #include "capture/samples/task_probe.h"
@@ -27,13 +29,15 @@ class Sampler {
   // 0.5 % of a core. False when no thread could be made. Once, before the first event.
   // Without stacks only the threads' states are sampled, and no thread is sent a signal; nor where the library is not
   // preloaded, since the program's alternate signal stacks are not known then. `main_thread`: zero when not known.
-  [[nodiscard]] bool start(std::uint32_t rate_hz, format::StackKinds stacks, pthread_t main_thread,
-                           bool is_preloaded) noexcept;
+  // `least`: the state of the recorder from which on samples are taken.
+  [[nodiscard]] bool start(std::uint32_t rate_hz, format::StackKinds stacks, pthread_t main_thread, bool is_preloaded,
+                           RecorderState least) noexcept;
 
   // Hands over what it has and ends; waits for that, but not long. Any thread.
   void stop() noexcept;
 
  private:
+  bool is_wanted() const noexcept;
   void prepare_stacks(format::StackKinds stacks, bool is_preloaded) noexcept;
   static constexpr std::size_t kMaxTargets = 64;
 
@@ -77,6 +81,7 @@ class Sampler {
   const Helper helper_{"synctrace-look", false, true, [](void* self) noexcept { static_cast<Sampler*>(self)->run(); },
                        this};
   pthread_t main_thread_{};
+  RecorderState least_ = RecorderState::kTimeline;
   std::int64_t period_ns_ = 0;
   bool is_limited_ = false;
   std::int64_t last_tick_ns_ = 0;
