@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb `watch`: looks at a running program every few seconds, and records a longer window when a rule holds.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <deque>
@@ -32,6 +33,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kWho = "synctrace watch";
+
+// How many times as long the next look is where one showed nothing.
+constexpr std::int64_t kLonger = 4;
 
 // After so many it is said which rules have seen nothing.
 constexpr std::size_t kLooksToJudge = RuleWatch::kFewestForMedian;
@@ -121,10 +125,11 @@ class Watcher {
     const int most = options_.count.value_or(0);
     for (int windows = 0; !is_asked_to_end() && (most == 0 || windows < most);) {
       const Clock::time_point next = Clock::now() + std::chrono::nanoseconds(options_.every_ns);
-      std::optional<std::vector<std::string>> files = looks_.record(processes_, options_.look_ns, options_.level);
+      std::optional<std::vector<std::string>> files;
+      const std::vector<Look> looks = look_until_seen(files);
       if (!files) return kExitUnusable;
       bool is_healthy = true;
-      const RuleWatch* fired = hold_against_rules(*files, is_healthy);
+      const RuleWatch* fired = hold_against_rules(looks, is_healthy);
       if (++looks_taken_ == kLooksToJudge) say_what_is_unseen();
       const bool records = fired != nullptr && Clock::now() >= quiet_until_;
       if (records && !record(*fired, *files)) return kExitUnusable;
@@ -157,9 +162,27 @@ class Watcher {
     }
   }
 
+  // Where a look shows nothing of a rule, as too few steps, a longer one follows. No files: it cannot be recorded.
+  std::vector<Look> look_until_seen(std::optional<std::vector<std::string>>& files) {
+    const std::int64_t longest_ns = std::max(options_.every_ns, kLonger * options_.look_ns);
+    for (std::int64_t length_ns = options_.look_ns;; length_ns *= kLonger) {
+      if (files) remove_files(*files);
+      files = looks_.record(processes_, length_ns, options_.level);
+      if (!files) return {};
+      std::vector<Look> looks = look_at(*files, options_);
+      const bool is_seen = std::all_of(options_.watches.begin(), options_.watches.end(),
+                                       [&](const RuleWatch& watch) { return watch.is_seen_in(looks); });
+      if (is_seen || length_ns * kLonger > longest_ns || is_asked_to_end()) return looks;
+    }
+  }
+
+  static void remove_files(const std::vector<std::string>& files) {
+    std::error_code ignored;
+    for (const std::string& file : files) std::filesystem::remove(file, ignored);
+  }
+
   // The rule that fires; null: none.
-  const RuleWatch* hold_against_rules(const std::vector<std::string>& files, bool& is_healthy) {
-    const std::vector<Look> looks = look_at(files, options_);
+  const RuleWatch* hold_against_rules(const std::vector<Look>& looks, bool& is_healthy) {
     const RuleWatch* fired = nullptr;
     for (RuleWatch& watch : options_.watches) {
       const RuleWatch::Answer answer = looks.empty() ? RuleWatch::Answer::kUnknown : watch.take(looks);
@@ -175,8 +198,7 @@ class Watcher {
       healthy_ = files;
       return looks_.replace(std::move(files));
     }
-    std::error_code ignored;
-    for (const std::string& file : files) std::filesystem::remove(file, ignored);
+    remove_files(files);
   }
 
   bool record(const RuleWatch& fired, const std::vector<std::string>& look) {
@@ -212,10 +234,8 @@ class Watcher {
   void keep(const std::vector<std::string>& traces) {
     constexpr int kDefault = 10;
     kept_.push_back(traces);
-    std::error_code ignored;
-    for (; kept_.size() > static_cast<std::size_t>(options_.keep.value_or(kDefault)); kept_.pop_front()) {
-      for (const std::string& file : kept_.front()) std::filesystem::remove(file, ignored);
-    }
+    for (; kept_.size() > static_cast<std::size_t>(options_.keep.value_or(kDefault)); kept_.pop_front())
+      remove_files(kept_.front());
   }
 
   std::vector<DormantProcess> processes_;

@@ -21,6 +21,7 @@ Look look_of(const Report& report, double time_s) {
     look.idle_percent = std::max(look.idle_percent.value_or(0.0), idle);
   }
   if (report.recorded_ns <= 0) return look;
+  look.length_s = static_cast<double>(report.recorded_ns) / kNsOfASecond;
   const auto each_second = [&](std::uint64_t count) {
     return static_cast<double>(count) * kNsOfASecond / static_cast<double>(report.recorded_ns);
   };

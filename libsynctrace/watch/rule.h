@@ -37,6 +37,11 @@ constexpr bool needs_gpu_records(WatchRule::Quantity quantity) noexcept {
   return quantity == WatchRule::Quantity::kIdle || quantity == WatchRule::Quantity::kLaunches;
 }
 
+// Whether it is a number of events each second.
+constexpr bool is_count(WatchRule::Quantity quantity) noexcept {
+  return quantity != WatchRule::Quantity::kStep && quantity != WatchRule::Quantity::kIdle;
+}
+
 // "41.2 ms", "12.0 %", "5210 launches/s"
 std::string quantity_text(WatchRule::Quantity quantity, double value);
 

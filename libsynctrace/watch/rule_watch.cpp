@@ -2,6 +2,7 @@
 #include "watch/rule_watch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "base/format_text.h"
@@ -46,23 +47,36 @@ std::optional<double> RuleWatch::median() const {
   return *middle;
 }
 
+bool RuleWatch::is_seen_in(std::span<const Look> looks) const {
+  return std::any_of(looks.begin(), looks.end(), [&](const Look& look) { return figure(look, rule_).has_value(); });
+}
+
 std::optional<double> RuleWatch::limit() const {
   if (!rule_.is_of_median) return rule_.value;
   const std::optional<double> middle = median();
   return middle ? std::optional(rule_.value * *middle) : std::nullopt;
 }
 
+// A look that holds few events has more or fewer of them by chance: as many as three roots, and one, say nothing.
+bool RuleWatch::is_chance(double length_s) const {
+  if (!rule_.is_of_median || !is_count(rule_.quantity)) return false;
+  const double usual = median().value_or(0.0) * length_s;
+  return std::abs(*value_ * length_s - usual) <= 3.0 * std::sqrt(usual) + 1.0;
+}
+
 RuleWatch::Answer RuleWatch::take(std::span<const Look> looks) {
   value_.reset();
+  double length_s = 0.0;  // of the look whose value counts
   for (const Look& look : looks) {
     const std::optional<double> one = figure(look, rule_);
-    if (!one) continue;
-    value_ = !value_ ? *one : rule_.is_above ? std::max(*value_, *one) : std::min(*value_, *one);
+    if (!one || (value_ && (rule_.is_above ? *value_ >= *one : *value_ <= *one))) continue;
+    value_ = one;
+    length_s = look.length_s;
   }
   if (!value_) return Answer::kUnknown;
   was_seen_ = true;
   const std::optional<double> wanted = limit();
-  const bool holds = wanted && (rule_.is_above ? *value_ > *wanted : *value_ < *wanted);
+  const bool holds = wanted && (rule_.is_above ? *value_ > *wanted : *value_ < *wanted) && !is_chance(length_s);
   if (!holds) {
     looks_in_row_ = 0;
     was_told_ = false;

@@ -34,6 +34,7 @@ class RuleWatch {
   std::optional<double> median() const;
   const WatchRule& rule() const noexcept { return rule_; }
   bool was_seen() const noexcept { return was_seen_; }  // some look has shown the quantity
+  bool is_seen_in(std::span<const Look> looks) const;   // one of these does
 
   // "step is 41.2 ms, 1.4 times its median of 29.5 ms"
   std::string finding() const;
@@ -44,6 +45,7 @@ class RuleWatch {
   static constexpr std::size_t kRemembered = 60;
 
   std::optional<double> limit() const;
+  bool is_chance(double length_s) const;
 
   WatchRule rule_;
   std::deque<double> healthy_;  // the latest last

@@ -67,6 +67,7 @@ TEST_CASE("one rank of many is enough") {
   std::vector<Look> ranks(4);
   for (Look& rank : ranks) {
     rank.step_ms = 10.0;
+    rank.length_s = 1.0;
     rank.launches_per_s = 500.0;
   }
   CHECK(above.take(ranks) == Answer::kHealthy);
@@ -89,6 +90,7 @@ TEST_CASE("counts of a look, and a range that is not there") {
   RuleWatch ranges = watch("range \"save\" > 0");
   CHECK_FALSE(waits.was_seen());
   Look look;
+  look.length_s = 0.5;
   look.waits_per_s = 100.0;
   for (int i = 0; i < 5; ++i) CHECK(waits.take(std::vector<Look>{look}) == Answer::kUnknown);
   CHECK(waits.was_seen());
@@ -98,6 +100,29 @@ TEST_CASE("counts of a look, and a range that is not there") {
   CHECK(ranges.take(std::vector<Look>{look}) == Answer::kHealthy);
   look.ranges_per_s["save"] = 0.5;
   CHECK(ranges.take(std::vector<Look>{look}) == Answer::kFires);
+}
+
+TEST_CASE("few events in a look may be more by chance") {
+  RuleWatch above = watch("waits > 2 x median");
+  RuleWatch below = watch("waits < 0.5 x median");
+  RuleWatch number = watch("waits > 10");
+  Look look;
+  look.length_s = 0.5;
+  const auto take = [&](RuleWatch& rule, double count) {
+    look.waits_per_s = count / look.length_s;
+    return rule.take(std::vector<Look>{look});
+  };
+  for (int i = 0; i < 5; ++i) {
+    take(above, 3);
+    take(below, 3);
+  }
+  CHECK(take(above, 8) == Answer::kHealthy);  // 3 and 3 roots and 1 are 9.2
+  CHECK(take(above, 10) == Answer::kFires);
+  CHECK(take(below, 0) == Answer::kHealthy);
+  CHECK(take(number, 8) == Answer::kFires);  // who names a number means it
+  RuleWatch many = watch("waits < 0.5 x median");
+  for (int i = 0; i < 5; ++i) take(many, 100);
+  CHECK(take(many, 45) == Answer::kFires);
 }
 
 }  // namespace
