@@ -15,7 +15,7 @@ namespace synctrace {
 
 struct Look {
   double time_s = 0.0;                 // by any clock that goes on
-  double length_s = 0.0;               // of the look
+  double length_s = 0.0;               // how long the look was
   std::optional<double> step_ms;       // the mean of ordinary steps; nothing where no steps were found
   std::optional<double> idle_percent;  // the GPU's
   std::optional<double> launches_per_s;

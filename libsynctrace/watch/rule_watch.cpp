@@ -66,7 +66,7 @@ bool RuleWatch::is_chance(double length_s) const {
 
 RuleWatch::Answer RuleWatch::take(std::span<const Look> looks) {
   value_.reset();
-  double length_s = 0.0;  // of the look whose value counts
+  double length_s = 0.0;  // that of the look whose value counts
   for (const Look& look : looks) {
     const std::optional<double> one = figure(look, rule_);
     if (!one || (value_ && (rule_.is_above ? *value_ >= *one : *value_ <= *one))) continue;

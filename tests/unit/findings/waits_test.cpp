@@ -34,10 +34,11 @@ class Program {
   }
 
   // A copy and the synchronisation behind it, judged so.
-  Both pair(const Judgement& copied, const Judgement& synced) {
+  Both pair(const Judgement& copied, const Judgement& synced, std::uint32_t status = 0) {
     format::Call copy = maker_.make_call(kCopy, {10'000, 20'000}, kStream, 1);
     copy.copy_kind = CopyKind::kDeviceToHost;
     copy.bytes = 4'096;
+    copy.status = status;
     format::Call sync = maker_.make_call(kSync, {20'000, 90'000}, kStream, 2);
     copy.stack = sync.stack = kLine;
     maker_.add(copy);
@@ -112,6 +113,11 @@ TEST_CASE("a pair of calls is judged by length only where no part that decides w
   CHECK(by_length.site.figures.by_length == 1);
   CHECK(by_length.of_gate.waited_by_length == 1);
   CHECK(by_length.judged_by_length == 1);
+}
+
+TEST_CASE("a pair has failed where one of its calls has") {
+  CHECK(Program().pair(kAtOnceByLength, kAtOnceByLength).site.figures.failed == 0);
+  CHECK(Program().pair(kAtOnceByLength, kAtOnceByLength, 700).site.figures.failed == 1);
 }
 
 TEST_CASE("a pair that did not wait can be judged by length, too") {
