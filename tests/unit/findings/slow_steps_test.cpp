@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attribution/attribute.h"
+#include "findings/phases/slow_causes.h"
 #include "whatif/fix_sites.h"
 
 #include "support/catch.h"
@@ -254,6 +255,27 @@ TEST_CASE("a title says what slow steps do and the others do not") {
   CHECK(title_of(CauseKind::kLatency) == "Keep slow launches out of 2 slow steps");
   CHECK(title_of(CauseKind::kModuleLoad) == "Keep loading of code out of 2 slow steps");
   CHECK(title_of(CauseKind::kInput) == "Keep waits for the loader out of 2 slow steps");
+}
+
+TEST_CASE("the causes that cost an irregular step most more than the others come first") {
+  Report report;
+  report.steps.figures.count = 12;
+  report.steps.figures.irregular = 2;
+  report.devices.emplace_back();
+  const auto add = [&](const char* name, Nanoseconds irregular_ms, Nanoseconds steady_ms) {
+    IdleCause& row = report.devices[0].causes.emplace_back();
+    row.name = name;
+    row.irregular_ns = irregular_ms * kMs;
+    row.steady_ns = steady_ms * kMs;
+  };
+  add("long in all steps", 40, 180);  // 20 ms instead of 18
+  add("new", 12, 0);                  // 6 ms instead of 0
+  add("as in all steps", 4, 20);
+  add("a little more", 6, 20);  // 3 ms instead of 2
+  std::vector<std::string> names;
+  for (const SlowCause& each : slow_causes(report, 3)) names.push_back(each.cause->name);
+  CHECK(names == std::vector<std::string>{"new", "long in all steps", "a little more"});
+  CHECK(slow_causes(report, 1).size() == 1);
 }
 
 }  // namespace synctrace::testing::slow_steps_test
