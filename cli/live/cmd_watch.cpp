@@ -124,15 +124,16 @@ class Watcher {
     say_what();
     const int most = options_.count.value_or(0);
     for (int windows = 0; !is_asked_to_end() && (most == 0 || windows < most);) {
+      if (!find_again()) return kExitOk;
       const Clock::time_point next = Clock::now() + std::chrono::nanoseconds(options_.every_ns);
       std::optional<std::vector<std::string>> files;
       const std::vector<Look> looks = look_until_seen(files);
-      if (!files) return kExitUnusable;
+      if (!files) return find_again() ? kExitUnusable : kExitOk;
       bool is_healthy = true;
       const RuleWatch* fired = hold_against_rules(looks, is_healthy);
       if (++looks_taken_ == kLooksToJudge) say_what_is_unseen();
       const bool records = fired != nullptr && Clock::now() >= quiet_until_;
-      if (records && !record(*fired, *files)) return kExitUnusable;
+      if (records && !record(*fired, *files)) return find_again() ? kExitUnusable : kExitOk;
       keep_look(std::move(*files), is_healthy);
       windows += records ? 1 : 0;
       if (records) continue;
@@ -160,6 +161,14 @@ class Watcher {
                                          watch.rule().text, kLooksToJudge) +
                                  (options_.level == kWaitsAlone ? ", or --level timeline." : "."));
     }
+  }
+
+  // A launcher starts ranks, and ends some, while it is watched. False, which is told, when none is left.
+  bool find_again() {
+    std::string problem;
+    processes_ = named_processes(options_.who, problem);
+    if (processes_.empty()) say::info("synctrace", options_.who + " has ended.");
+    return !processes_.empty();
   }
 
   // Where a look shows nothing of a rule, as too few steps, a longer one follows. No files: it cannot be recorded.
@@ -247,6 +256,19 @@ class Watcher {
   std::size_t looks_taken_ = 0;
 };
 
+// A job that begins is waited for until a program of it uses a GPU.
+std::vector<DormantProcess> await_processes(const std::string& who) {
+  constexpr std::chrono::milliseconds kTick{500};
+  std::string problem;
+  for (bool is_told = false; is_started_dormant(who) && !is_asked_to_end(); is_told = true) {
+    std::vector<DormantProcess> named = named_processes(who, problem);
+    if (!named.empty()) return named;
+    if (!is_told) say::info("synctrace", format_text("waiting until {} uses a GPU.", who));
+    pause_until(Clock::now() + kTick);
+  }
+  return is_asked_to_end() ? std::vector<DormantProcess>() : find_processes(who, kWho);
+}
+
 }  // namespace
 
 int cmd_watch(int argc, char** argv) {
@@ -258,9 +280,9 @@ int cmd_watch(int argc, char** argv) {
     say::error(kWho, *wrong);
     return kExitUsage;
   }
-  std::vector<DormantProcess> named = find_processes(options.who, kWho);
-  if (named.empty()) return kExitUnusable;
   end_on_signals();
+  std::vector<DormantProcess> named = await_processes(options.who);
+  if (named.empty()) return is_asked_to_end() ? kExitOk : kExitUnusable;
   return Watcher(std::move(named), options).run();
 }
 

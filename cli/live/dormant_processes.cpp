@@ -13,10 +13,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "base/format_text.h"
 #include "base/parent_process.h"
+#include "contract/launch_contract.h"
 #include "contract/live_messages.h"
 #include "run/trace_manifest.h"
 
@@ -154,6 +156,19 @@ std::vector<DormantProcess> dormant_processes() {
   std::erase_if(found, [](const DormantProcess& process) { return process.status.empty() && is_deserted(process); });
   std::sort(found.begin(), found.end(), [](const DormantProcess& a, const DormantProcess& b) { return a.pid < b.pid; });
   return found;
+}
+
+bool is_started_dormant(const std::string& who) {
+  int pid = 0;
+  if (!is_number(who, pid) || is_gone(pid)) return false;
+  const auto has = [&](const char* file, std::string_view word) {
+    std::ifstream in(format_text("/proc/{}/{}", pid, file), std::ios::binary);
+    for (std::string text; std::getline(in, text, '\0');) {
+      if (text == word) return true;
+    }
+    return false;
+  };
+  return has("cmdline", "--dormant") || has("environ", std::string(format::kEnvDormant) + "=1");
 }
 
 std::vector<DormantProcess> named_processes(const std::string& who, std::string& problem) {

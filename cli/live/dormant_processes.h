@@ -22,6 +22,9 @@ struct DormantProcess {
 // within two seconds is there with an empty status.
 std::vector<DormantProcess> dormant_processes();
 
+// Whether `who` is a living process that was started dormant, and so will wait for requests once it uses a GPU.
+bool is_started_dormant(const std::string& who);
+
 // The processes that `who` means: a process, all below a launcher, or all of a job by the name that its launcher gave.
 // Empty, with a sentence that says what to do, where there is none.
 std::vector<DormantProcess> named_processes(const std::string& who, std::string& problem);

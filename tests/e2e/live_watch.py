@@ -106,8 +106,23 @@ class LiveWatch(harness.CliTest):
         self.wait_for(lambda: self.windows() >= 1)
         self.end_program()
         _, err = watch.communicate(timeout=harness.PATIENCE_S)
-        self.assertEqual(watch.returncode, 3)
-        self.assertIn("did not answer; has it ended?", err)
+        self.assertEqual(watch.returncode, 0, err)
+        self.assertIn(f"synctrace: {self.pid} has ended.", err)
+
+    def test_a_job_that_begins_is_waited_for(self):
+        """The launcher is named before its program has used a GPU; a rank that comes later is looked at, too."""
+        (self.folder / "late.py").write_text("import os, time\nwhile not os.path.exists('begin'):\n    time.sleep(0.01)\n" + PROGRAM, encoding="utf-8")
+        launcher = self.start(harness.SYNCTRACE, "run", *harness.SIMULATED, "--dormant", "-q", "--", sys.executable, "late.py")
+        watch = self.start(harness.SYNCTRACE, "watch", str(launcher.pid), "--when", "step > 10 s", "--look", "100ms", "--every", "300ms")
+        said = watch.stderr.readline()
+        self.assertEqual(said, f"synctrace: waiting until {launcher.pid} uses a GPU.\n")
+        (self.folder / "begin").touch()
+        self.assertIn("looking at 1 process for 100.0 ms", watch.stderr.readline())
+        (self.folder / "end").touch()
+        launcher.communicate(timeout=harness.PATIENCE_S)
+        _, err = watch.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(watch.returncode, 0, err)
+        self.end_program()
 
     def test_screens_follow_each_other(self):
         done = self.run_cli("top", self.pid, "--window", "200ms", "--every", "300ms", "-n", "2")

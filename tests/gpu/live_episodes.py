@@ -128,7 +128,7 @@ def main():
     size = sum(path.stat().st_size for path in traces)
     print({"unharmed": unharmed, "caught": len(caught), "of": len(planted), "right line": right, "false": len(false),
            "seconds": statistics.median(times) if times else None, "missed": missed, "wrong line": wrong, "bytes": size})
-    rows = measured_rows.Rows("live" if options.simulated else "live_gpu", simulated=options.simulated)
+    rows = measured_rows.Rows("watch", simulated=options.simulated)
     rows.add_of("episodes", "planted episodes caught", len(caught), len(planted))
     rows.add_of("episodes", "of these, by the right line", right, len(planted))
     rows.add_of("episodes", "harmless episodes that were recorded", len(false), len(watched.plan) - len(planted))
