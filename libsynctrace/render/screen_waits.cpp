@@ -18,7 +18,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kWaitColumns = 24;
+constexpr std::size_t kWaitFigureColumns = 24;
 constexpr std::size_t kShareColumns = 10;
 constexpr std::size_t kMostSampled = 3;         // lines
 constexpr std::uint64_t kFewestSamples = 10;    // fewer of the thread say nothing
@@ -108,7 +108,7 @@ void write_waits(const Report& report, std::size_t most_lines, ScreenLines& out)
     out.add("No call made the host wait for the GPU.");
   } else {
     const ScreenPlaces places(report);
-    const std::size_t width = out.columns() - kWaitColumns;
+    const std::size_t width = out.columns() - kWaitFigureColumns;
     out.add(format_text("{:<{}}{:>10}{:>14}", "What made the host wait, longest first", width, "waited", "calls"),
             Tint::kBold);
     const std::size_t room = report.samples.empty() ? 2 : 3 + kMostSampled;
