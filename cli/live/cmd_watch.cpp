@@ -171,16 +171,18 @@ class Watcher {
     return !processes_.empty();
   }
 
-  // Where a look shows nothing of a rule, as too few steps, a longer one follows. No files: it cannot be recorded.
+  // Where a look shows nothing of a rule, as too few steps, a longer one follows; but not of a rule that no look has
+  // ever shown. No files: it cannot be recorded.
   std::vector<Look> look_until_seen(std::optional<std::vector<std::string>>& files) {
-    const std::int64_t longest_ns = std::max(options_.every_ns, kLonger * options_.look_ns);
+    const std::int64_t longest_ns = std::max(options_.every_ns / 2, kLonger * options_.look_ns);
     for (std::int64_t length_ns = options_.look_ns;; length_ns *= kLonger) {
       if (files) remove_files(*files);
       files = looks_.record(processes_, length_ns, options_.level);
       if (!files) return {};
       std::vector<Look> looks = look_at(*files, options_);
-      const bool is_seen = std::all_of(options_.watches.begin(), options_.watches.end(),
-                                       [&](const RuleWatch& watch) { return watch.is_seen_in(looks); });
+      const bool is_seen = std::all_of(options_.watches.begin(), options_.watches.end(), [&](const RuleWatch& watch) {
+        return watch.is_seen_in(looks) || (looks_taken_ >= kLooksToJudge && !watch.was_seen());
+      });
       if (is_seen || length_ns * kLonger > longest_ns || is_asked_to_end()) return looks;
     }
   }

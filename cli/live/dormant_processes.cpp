@@ -61,7 +61,10 @@ std::string read_answer(int client, std::int64_t deadline_ns) {
   while (answer.size() <= format::kMaxMessageBytes) {
     pollfd wanted{client, POLLIN, 0};
     const std::int64_t left_ms = (deadline_ns - monotonic_ns()) / 1'000'000;
-    if (left_ms < 0 || poll(&wanted, 1, static_cast<int>(left_ms)) != 1) return {};
+    if (left_ms < 0) return {};
+    const int ready = poll(&wanted, 1, static_cast<int>(left_ms));
+    if (ready < 0 && errno == EINTR) continue;  // Ctrl-C: the request is under way, and its answer is needed
+    if (ready != 1) return {};
     char bytes[4096];
     const ssize_t got = recv(client, bytes, sizeof(bytes), 0);
     if (got <= 0) return got == 0 ? answer : std::string();

@@ -66,6 +66,14 @@ class LiveRanks(LiveCase):
         self.assertEqual({self.state(pid) for pid in ranks.values()}, {"dormant"})
         self.assertEqual(self.ask(launcher)["windows"], "0")
 
+    def test_ranks_begin_at_one_moment_without_the_work_of_the_gpu_too(self):
+        launcher, _ = self.start_job(2, asks_cuda=False)
+        self.window(launcher, "--duration", "500ms", "--level=syncs", "--report=none")
+        times = [[call["begin_ns"] for call in self.dump(trace).calls("cudaStreamSynchronize")] for trace in self.traces()]
+        first, last = [min(one) for one in times], [max(one) for one in times]
+        self.assertLess(max(first) - min(first), TOGETHER_NS)
+        self.assertLess(max(last) - min(first), 500_000_000 + TOGETHER_NS)
+
     def test_eight_ranks(self):
         launcher, _ = self.start_job(8, asks_cuda=False)
         self.check_window(8, self.window(launcher, "--duration", "2s"))

@@ -68,7 +68,7 @@ class LiveWatch(harness.CliTest):
 
     def test_reads_that_are_new_are_seen_without_the_work_of_the_gpu(self):
         watch = self.start(harness.SYNCTRACE, "watch", self.pid, "--when", "waits > 2 x median", "--look", "200ms", "--every", "500ms",
-                           "--record", "200ms", "-n", "1", "--report=none")
+                           "--record", "2s", "-n", "1", "--report=none")
         self.wait_for(lambda: self.windows() >= 7)
         (self.folder / "reads").touch()
         out, err = watch.communicate(timeout=harness.PATIENCE_S)

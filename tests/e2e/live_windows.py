@@ -307,6 +307,16 @@ class Windows(LiveCase):
         self.assertGreaterEqual(min(kernel["begin_ns"] for kernel in records.of("kernel")), opened["time_ns"] - 20_000_000)
         self.assertEqual((opened["open"], closed["open"]), (1, 0))
 
+    def test_begin_later_without_the_work_of_the_gpu(self):
+        _, pid = self.start_dormant(*ENDLESS)
+        self.window(pid, "--at", "+1s", "--duration", "200ms", "--report=none", "--level=syncs")
+        records, report = self.assert_complete(self.trace)
+        asked = min(clock["monotonic_ns"] for clock in records.of("clock"))
+        calls = [call["begin_ns"] - asked for call in records.calls("cudaStreamSynchronize")]
+        self.assertGreater(min(calls), 500_000_000)
+        self.assertLess(max(calls) - min(calls), 400_000_000)
+        self.assertEqual((records.windows(), records.of("kernel"), report["process"]["level"]), ([], [], "syncs"))
+
     def test_max_size_ends_the_window(self):
         _, pid = self.start_dormant("launch_many", 100_000_000)
         self.window(pid, "--max-size", "1M", "--duration", "10m", "--report=none", "--no-compress", "--no-symbols")

@@ -72,7 +72,10 @@ void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexc
   step_marker_ = settings.step_marker;
   has_window_ = settings.has_window();
   wants_timeline_ = settings.level == Level::kTimeline;
+  opens_ = wants_timeline_ || settings.is_live;
+  inside_ = wants_timeline_ ? Sources::kTimeline : Sources::kSyncs;
   outside_ = wants_timeline_ && settings.only_windows ? Sources::kQuiet : Sources::kSyncs;
+  if (opens_ && !wants_timeline_) outside_ = Sources::kNone;
   clock_allows_ = clock_allows(start_ns);
   cupti_switch.switch_to(outside_);
   update("start");
@@ -90,7 +93,7 @@ bool WindowControl::clock_allows(std::int64_t now_ns) const noexcept {
 void WindowControl::update(const char* reason) noexcept {
   const bool in_range =
       range_.kind == RangeKind::kNone || (range_.kind == RangeKind::kSteps ? steps_open_ : open_ranges_ > 0);
-  set_open(wants_timeline_ && !closed_for_good_ && clock_allows_ && in_range, reason);
+  set_open(opens_ && !closed_for_good_ && clock_allows_ && in_range, reason);
 }
 
 void WindowControl::set_open(bool open, const char* reason) noexcept {
@@ -99,16 +102,20 @@ void WindowControl::set_open(bool open, const char* reason) noexcept {
   // Records of GPU work cost from the first window on, and nothing before it.
   if (open && never_opened()) cupti_switch.set_records(true);
   // The record lies inside the time in which the sources are on, so that a window never promises what it lacks.
-  if (open) cupti_switch.switch_to(Sources::kTimeline);
-  const std::int64_t time_ns = now_ns();
-  open ? recent_.open(time_ns) : recent_.close(time_ns);
-  push_event(WindowEvent{time_ns, open ? 1U : 0U, 0}, TextStorage::kPointer, reason);
+  if (open) cupti_switch.switch_to(inside_);
+  if (wants_timeline_) {
+    const std::int64_t time_ns = now_ns();
+    open ? recent_.open(time_ns) : recent_.close(time_ns);
+    push_event(WindowEvent{time_ns, open ? 1U : 0U, 0}, TextStorage::kPointer, reason);
+  }
+  // What belongs to its last moment, as the stack of a sample, may still come.
+  if (open && outside_ == Sources::kNone) outside_ = Sources::kQuiet;
   if (!open) cupti_switch.switch_to(outside_);
   if (open) opened_once_.store(true, std::memory_order_relaxed);
 }
 
 void WindowControl::tick(std::int64_t now_ns) noexcept {
-  if (!is_started() || !wants_timeline_ || !has_window_) return;
+  if (!is_started() || !opens_ || !has_window_) return;
   const bool allows = clock_allows(now_ns);
   Locked locked(lock_);
   if (allows == clock_allows_) return;

@@ -85,7 +85,9 @@ class WindowControl {
   const char* step_marker_ = nullptr;
   bool has_window_ = false;
   bool wants_timeline_ = false;
-  Sources outside_{};  // the windows
+  bool opens_ = false;  // windows: of the timeline, or a live one of level syncs, which leaves no record of its own
+  Sources inside_{};    // the windows
+  Sources outside_{};
   // Guards all below. Taken by program threads only when a watched range or profiler call passes by.
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   bool open_ = false;
