@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recording on request (`run --dormant`). CUPTI is not loaded, and two threads sleep: one at the control socket, with
 // descriptors of its own, and one with the program's, which CUPTI needs. Each request to start makes a window: a trace
-// of its own, recorded by the second thread and others that end with it. Then CUPTI leaves the process, and the program
-// is as it was. One window at a time.
+// of its own, recorded by the second thread and others that end with it. CUPTI stays, and what it goes on recording
+// behind a window of level timeline is thrown away (docs/decisions/0048). One window at a time.
 //
 //   dormant -> starting -> recording -> stopping -> dormant
 #pragma once
