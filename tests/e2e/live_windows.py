@@ -2,6 +2,7 @@
 """`synctrace run --dormant`, `ps`, `start`, `stop` and `status`: a program that nobody asks for is as it is bare, and each window
 is a trace that reports by itself."""
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -306,6 +307,15 @@ class Windows(LiveCase):
         self.assertGreater(opened["time_ns"] - asked, 500_000_000)
         self.assertGreaterEqual(min(kernel["begin_ns"] for kernel in records.of("kernel")), opened["time_ns"] - 20_000_000)
         self.assertEqual((opened["open"], closed["open"]), (1, 0))
+
+    def test_a_folder_that_is_taken_away_is_no_word_of_the_program(self):
+        process, pid = self.start_dormant("windows", 40, 10, 19, hold="cudaStreamSynchronize:11")
+        (self.folder / "gone").mkdir()
+        self.cli("start", pid, "-o", "gone/window")
+        shutil.rmtree(self.folder / "gone")
+        self.go()
+        done = self.finish(process)
+        self.assertEqual((done.returncode, done.stdout, self.our_lines(done.stderr)), (0, "steps 40 kernels 160\n", []))
 
     def test_begin_later_without_the_work_of_the_gpu(self):
         _, pid = self.start_dormant(*ENDLESS)

@@ -195,7 +195,11 @@ void LiveWindows::record() noexcept {
   set(State::kRecording);
   recorder.record_session();
   set(State::kStopping);
+  // Who reads the program's stderr has not asked for the window, and who has may have taken its folder away.
+  std::array<char, 256> unsaid;
+  collect_notices(unsaid);
   recorder.end_session(!is_ending_.load(std::memory_order_acquire));
+  collect_notices({});
   set(State::kDormant);
 }
 
