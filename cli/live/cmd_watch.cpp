@@ -258,14 +258,20 @@ class Watcher {
   std::size_t looks_taken_ = 0;
 };
 
-// A job that begins is waited for until a program of it uses a GPU.
+// A job that begins is waited for until a program of it uses a GPU. A process that a shell has just made does not show
+// yet what it will be.
 std::vector<DormantProcess> await_processes(const std::string& who) {
-  constexpr std::chrono::milliseconds kTick{500};
+  constexpr std::chrono::milliseconds kTick{200};
+  constexpr std::chrono::seconds kToShow{2};
+  const Clock::time_point shown_by = Clock::now() + kToShow;
   std::string problem;
-  for (bool is_told = false; is_started_dormant(who) && !is_asked_to_end(); is_told = true) {
+  for (bool is_told = false; is_living_process(who) && !is_asked_to_end();) {
     std::vector<DormantProcess> named = named_processes(who, problem);
     if (!named.empty()) return named;
-    if (!is_told) say::info("synctrace", format_text("waiting until {} uses a GPU.", who));
+    const bool is_dormant = is_started_dormant(who);
+    if (!is_dormant && Clock::now() > shown_by) break;
+    if (is_dormant && !is_told) say::info("synctrace", format_text("waiting until {} uses a GPU.", who));
+    is_told |= is_dormant;
     pause_until(Clock::now() + kTick);
   }
   return is_asked_to_end() ? std::vector<DormantProcess>() : find_processes(who, kWho);

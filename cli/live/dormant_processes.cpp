@@ -161,11 +161,15 @@ std::vector<DormantProcess> dormant_processes() {
   return found;
 }
 
-bool is_started_dormant(const std::string& who) {
+bool is_living_process(const std::string& who) {
   int pid = 0;
-  if (!is_number(who, pid) || is_gone(pid)) return false;
+  return is_number(who, pid) && !is_gone(pid);
+}
+
+bool is_started_dormant(const std::string& who) {
+  if (!is_living_process(who)) return false;
   const auto has = [&](const char* file, std::string_view word) {
-    std::ifstream in(format_text("/proc/{}/{}", pid, file), std::ios::binary);
+    std::ifstream in(format_text("/proc/{}/{}", who, file), std::ios::binary);
     for (std::string text; std::getline(in, text, '\0');) {
       if (text == word) return true;
     }

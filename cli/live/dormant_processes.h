@@ -22,7 +22,9 @@ struct DormantProcess {
 // within two seconds is there with an empty status.
 std::vector<DormantProcess> dormant_processes();
 
-// Whether `who` is a living process that was started dormant, and so will wait for requests once it uses a GPU.
+bool is_living_process(const std::string& who);
+
+// Whether it is one that was started dormant, and so will wait for requests once it uses a GPU.
 bool is_started_dormant(const std::string& who);
 
 // The processes that `who` means: a process, all below a launcher, or all of a job by the name that its launcher gave.
