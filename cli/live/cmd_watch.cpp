@@ -205,10 +205,7 @@ class Watcher {
 
   // The last look at which no rule held stays, to be compared with.
   void keep_look(std::vector<std::string> files, bool is_healthy) {
-    if (is_healthy) {
-      healthy_ = files;
-      return looks_.replace(std::move(files));
-    }
+    if (is_healthy) return looks_.replace(std::move(files));
     remove_files(files);
   }
 
@@ -232,8 +229,8 @@ class Watcher {
 
   // What `diff` says of the first process, look beside look: a window costs the program more than they do.
   void compare(const std::vector<std::string>& look) const {
-    if (healthy_.empty() || look.empty()) return;
-    std::vector<std::string> words = {"diff", healthy_.front(), look.front()};
+    if (looks_.kept().empty() || look.empty()) return;
+    std::vector<std::string> words = {"diff", looks_.kept().front(), look.front()};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -252,7 +249,6 @@ class Watcher {
   std::vector<DormantProcess> processes_;
   Options& options_;
   ShortWindows looks_;
-  std::vector<std::string> healthy_;
   std::deque<std::vector<std::string>> kept_;
   Clock::time_point quiet_until_{};
   std::size_t looks_taken_ = 0;

@@ -38,6 +38,7 @@ class ShortWindows {
 
   // These stay, and those that stayed before go.
   void replace(std::vector<std::string> files);
+  const std::vector<std::string>& kept() const noexcept { return kept_; }
 
  private:
   std::filesystem::path folder_;

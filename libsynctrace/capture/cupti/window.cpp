@@ -73,11 +73,10 @@ void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexc
   has_window_ = settings.has_window();
   wants_timeline_ = settings.level == Level::kTimeline;
   opens_ = wants_timeline_ || settings.is_live;
-  inside_ = wants_timeline_ ? Sources::kTimeline : Sources::kSyncs;
-  outside_ = wants_timeline_ && settings.only_windows ? Sources::kQuiet : Sources::kSyncs;
-  if (opens_ && !wants_timeline_) outside_ = Sources::kNone;
+  outside_ = opens_ && settings.only_windows ? Sources::kQuiet : Sources::kSyncs;
   clock_allows_ = clock_allows(start_ns);
-  cupti_switch.switch_to(outside_);
+  // Nothing before a window of level syncs: no record of the trace tells where it begins.
+  if (wants_timeline_ || !opens_) cupti_switch.switch_to(outside_);
   update("start");
   started_.store(true, std::memory_order_release);
 }
@@ -102,14 +101,12 @@ void WindowControl::set_open(bool open, const char* reason) noexcept {
   // Records of GPU work cost from the first window on, and nothing before it.
   if (open && never_opened()) cupti_switch.set_records(true);
   // The record lies inside the time in which the sources are on, so that a window never promises what it lacks.
-  if (open) cupti_switch.switch_to(inside_);
+  if (open) cupti_switch.switch_to(wants_timeline_ ? Sources::kTimeline : Sources::kSyncs);
   if (wants_timeline_) {
     const std::int64_t time_ns = now_ns();
     open ? recent_.open(time_ns) : recent_.close(time_ns);
     push_event(WindowEvent{time_ns, open ? 1U : 0U, 0}, TextStorage::kPointer, reason);
   }
-  // What belongs to its last moment, as the stack of a sample, may still come.
-  if (open && outside_ == Sources::kNone) outside_ = Sources::kQuiet;
   if (!open) cupti_switch.switch_to(outside_);
   if (open) opened_once_.store(true, std::memory_order_relaxed);
 }

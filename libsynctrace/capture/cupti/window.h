@@ -86,8 +86,7 @@ class WindowControl {
   bool has_window_ = false;
   bool wants_timeline_ = false;
   bool opens_ = false;  // windows: of the timeline, or a live one of level syncs, which leaves no record of its own
-  Sources inside_{};    // the windows
-  Sources outside_{};
+  Sources outside_{};   // the windows
   // Guards all below. Taken by program threads only when a watched range or profiler call passes by.
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   bool open_ = false;

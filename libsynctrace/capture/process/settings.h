@@ -41,6 +41,8 @@ struct Settings {
   const char* manifest = "";
   const char* report = "";
 
+  // A live window of level syncs has them: they need nothing of CUPTI.
+  bool has_samples() const noexcept { return sample_rate_hz != 0 && (level == Level::kTimeline || is_live); }
   bool has_window() const noexcept {
     return delay_ns != 0 || duration_ns != 0 || duty.period_ns != 0 || range.kind != format::RangeKind::kNone;
   }

@@ -103,8 +103,7 @@ void add_clocks(TraceStream& out) noexcept {
 
 void write_settings(const Settings& settings, TraceStream& out) noexcept {
   add_fact(out, "level", settings.level == Level::kTimeline ? "timeline" : "syncs");
-  if ((settings.level == Level::kTimeline || settings.is_live) && settings.sample_rate_hz != 0)
-    add_number(out, "sample_rate_hz", settings.sample_rate_hz);
+  if (settings.has_samples()) add_number(out, "sample_rate_hz", settings.sample_rate_hz);
   add_number(out, "buffer_bytes", static_cast<std::int64_t>(settings.buffer_bytes));
   if (settings.delay_ns != 0) add_number(out, "delay_ns", settings.delay_ns);
   if (settings.duration_ns != 0) add_number(out, "duration_ns", settings.duration_ns);

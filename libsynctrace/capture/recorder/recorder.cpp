@@ -245,10 +245,8 @@ void Recorder::start_recording(Session& s) noexcept {
 void Recorder::start_helpers(Session& s) noexcept {
   // Without it stacks go on by libgcc, and modules loaded from here on have no names.
   if (s.settings.stacks != StackKinds::kNone && !s.watch.start()) remark("no thread could be made to watch modules");
-  const bool has_timeline = s.settings.level == Level::kTimeline;
-  const bool wants_samples = (has_timeline || s.settings.is_live) && s.settings.sample_rate_hz != 0;
-  const RecorderState least = has_timeline ? RecorderState::kTimeline : RecorderState::kSyncs;
-  if (wants_samples &&
+  const RecorderState least = s.settings.level == Level::kTimeline ? RecorderState::kTimeline : RecorderState::kSyncs;
+  if (s.settings.has_samples() &&
       !s.sampler.start(s.settings.sample_rate_hz, s.settings.stacks, main_thread_, is_preloaded(), least))
     remark("no thread could be made to take samples");
   if (s.settings.host_waits && is_preloaded()) switch_host_waits(true);
