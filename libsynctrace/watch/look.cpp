@@ -25,6 +25,7 @@ Look look_of(const Report& report, double time_s) {
   const auto each_second = [&](std::uint64_t count) {
     return static_cast<double>(count) * kNsOfASecond / static_cast<double>(report.recorded_ns);
   };
+  look.calls_per_s = each_second(report.calls.calls + (report.has_timeline ? report.launch_count : 0));
   if (report.has_timeline) look.launches_per_s = each_second(report.launch_count);
   look.waits_per_s = each_second(report.calls.waited);
   look.collectives_per_s = each_second(report.collective_count);

@@ -17,6 +17,7 @@ struct Look {
   double time_s = 0.0;                 // by any clock that goes on
   double length_s = 0.0;               // how long the look was
   std::optional<double> step_ms;       // the mean of ordinary steps; nothing where no steps were found
+  std::optional<double> calls_per_s;   // all that were recorded
   std::optional<double> idle_percent;  // the GPU's
   std::optional<double> launches_per_s;
   std::optional<double> waits_per_s;                        // calls of the host that waited for the GPU

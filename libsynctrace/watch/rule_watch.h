@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds looks at a program against one rule. A look at which the rule holds is no healthy one and feeds no median. An
-// episode counts once: behind it the rule waits for a healthy look.
+// episode counts once: behind it the rule waits for a healthy look. Steps that hold several of the usual ones are taken apart.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +45,12 @@ class RuleWatch {
   static constexpr std::size_t kRemembered = 60;
 
   std::optional<double> limit() const;
+  double in_usual_steps(const Look& look, double step_ms) const;
   bool is_chance(double length_s) const;
 
   WatchRule rule_;
-  std::deque<double> healthy_;  // the latest last
+  std::deque<double> healthy_;          // the latest last
+  std::deque<double> calls_of_a_step_;  // of the healthy ones, where the rule is about steps
   std::optional<double> value_;
   std::uint32_t looks_in_row_ = 0;
   double since_s_ = 0.0;

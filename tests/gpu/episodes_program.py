@@ -23,7 +23,7 @@ class Torch:
         torch.manual_seed(0)
         self.model = torch.nn.Sequential(*[torch.nn.Linear(1024, 1024) for _ in range(16)]).cuda()
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-5)
-        self.batch = torch.randn(512, 1024).pin_memory()
+        self.batch = torch.randn(2048, 1024).pin_memory()
         self.loss = None
         self.wait = torch.cuda.synchronize
 
@@ -123,14 +123,16 @@ def main():
         time.sleep(0.003)  # the data that a loader has ready
         begin, end, kind = episodes[0]
         now = time.monotonic() - began
-        if now >= begin and kind in actions:
+        if now >= begin and kind in actions and kind != "item":
             actions[kind]()
-        elif now >= begin:
+        elif now >= begin and kind not in actions:
             run_once(kind, backend)
         if now >= (end if kind in actions else begin) and kind != "end":
             episodes.pop(0)
         backend.step()
         step += 1
+        if now >= begin and kind == "item":  # while the GPU works
+            actions[kind]()
         if step % READ_EVERY == 0:
             backend.read()
     print("end", step, len(heap), flush=True)

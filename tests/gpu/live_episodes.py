@@ -67,7 +67,8 @@ class Watched:
         rules = [word for rule in RULES for word in ("--when", rule)]
         self.watch = subprocess.Popen([options.synctrace, "watch", str(pid), *rules, "--look", options.look, "--every", options.every, "--record", "1s",
                                        "--cooldown", "0", "--keep", "1000", "--level", options.level, "-o", self.out / "window%w", "--report=none", "-q"],
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.said = open(self.out / "watch.txt", "w", buffering=1, encoding="utf-8")
         self.fired, self.compared = [], []
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
@@ -77,6 +78,7 @@ class Watched:
 
     def read(self):
         for line in self.watch.stdout:
+            self.said.write(line)
             if re.match(r"\d\d:\d\d:\d\d  ", line):
                 self.fired.append((self.seconds(), line.strip()))
             elif line.startswith("This look beside"):
