@@ -12,7 +12,8 @@ program, or beside the one it names (timeline/cupti-only), and two more processe
 and then --turn-seconds each: many short ones, as a host's speed changes from second to second. A report counts the step in which its program
 was held; with 50 steps a turn or more it tells these apart. A case ends after --limit-seconds with the rounds it has; stderr says how far it is.
 MODE: bare, after (bare, without what stops it), cupti-only (or some of its parts: 'cupti-only subscribe waits', see cupti_only.cpp), off (loaded,
-and nothing is recorded), delayed (the timeline never begins), syncs, timeline, duty, or what a mark switches to, as in 'timeline -stacks' (docs/overhead.md). Rows go to DIR/CASE.jsonl, traces to DIR, what reports say to DIR/CASE.said.json.
+and nothing is recorded), delayed (the timeline never begins), syncs, timeline, duty, dormant (nothing before a window is asked for), closed (dormant;
+behind round 2 a window of level syncs opens for a second and closes), or what a mark switches to, as in 'timeline -stacks' (docs/overhead.md). Rows go to DIR/CASE.jsonl, traces to DIR, what reports say to DIR/CASE.said.json.
 """
 import argparse
 import concurrent.futures
@@ -36,7 +37,9 @@ import measured_rows  # noqa: E402
 
 CASES = pathlib.Path(__file__).resolve().with_name("whole_cases.py")
 LEAD = 5  # steps at the begin of a later turn that are not counted: the host gets ahead of the GPU again
-OPTIONS = {"off": ["--delay", "3600s", "--only-windows"], "delayed": ["--delay", "3600s"], "syncs": ["--level", "syncs"], "duty": ["--duty", "1s/10s"]}
+OPTIONS = {"off": ["--delay", "3600s", "--only-windows"], "delayed": ["--delay", "3600s"], "syncs": ["--level", "syncs"], "duty": ["--duty", "1s/10s"],
+           "dormant": ["--dormant"], "closed": ["--dormant"]}
+HAS_WINDOWS = ("dormant", "closed")
 
 
 def numbers(text):
@@ -58,8 +61,8 @@ class Program:
             environment |= {"CUDA_INJECTION64_PATH": str(options.cupti_only), "CUPTI_PARTS": switched.replace(" ", ",") or "records"}
             switched = ""
         elif mode not in ("bare", "after"):
-            recorder = [str(options.synctrace), "run", "--quiet", "--report=none", "--force-overwrite", "-o", str(self.trace)]
-            command = [*recorder, *OPTIONS.get(level, []), "--", *command]
+            to_file = [] if mode in HAS_WINDOWS else ["--report=none", "--force-overwrite", "-o", str(self.trace)]
+            command = [str(options.synctrace), "run", "--quiet", *to_file, *OPTIONS.get(level, []), "--", *command]
         if switched:
             environment |= {"SYNCTRACE_TEST_CONTROL": "1", "RECORDER_MARK": "synctrace:" + mode}
         self.errors = open(options.out / f"{case}.{mode.replace(' ', '')}.{copy}.{gpu}.txt", "wb")
@@ -153,6 +156,24 @@ def turns_of(options, case, modes):
     return turns
 
 
+def open_windows(options, turns, until):
+    """Each program that is to have had one has a window now, all at one time."""
+    programs = [program for together in turns for program in together if program.mode == "closed"]
+    for program in programs:
+        program.signal(signal.SIGCONT)
+    windows = []
+    for program in programs:
+        pid = pathlib.Path(f"/proc/{program.process.pid}/task/{program.process.pid}/children").read_text(encoding="ascii").split()[0]
+        windows.append(subprocess.Popen([options.synctrace, "start", pid, "--duration", "1s", "--level", "syncs", "-o", program.trace, "-f", "-q", "--report=none",
+                                         "--no-symbols"], stdout=subprocess.DEVNULL))
+    refused = sum(window.wait(timeout=max(1.0, until - time.monotonic())) != 0 for window in windows)
+    if refused:
+        raise OSError(f"{refused} of {len(windows)} windows were refused")
+    for program in programs:
+        program.signal(signal.SIGSTOP)
+        program.steps += program.read()
+
+
 def one_round(turns, number, steps, until):
     """What each program took, as rows."""
     rows = []
@@ -171,6 +192,8 @@ def all_rounds(options, case, turns, say):
             hold_at_first_line([program for one in turns for program in one], until)
             say("all programs have started")
             for number in range(options.rounds + 2):
+                if number == 2:
+                    open_windows(options, turns, until)
                 order_of.shuffle(turns)
                 steps = (20, 80)[number] if number < 2 else most
                 rows = one_round(turns, number, steps, until)

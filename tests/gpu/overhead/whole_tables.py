@@ -96,8 +96,9 @@ def said_rows(case, rows, reports):
                f"{100 * (1 - after[0]):.1f} ({100 * after[1]:.1f})" if after else ""]
 
 
-WORDS = {"off": "loaded and off", "timeline/cupti-only": "timeline beside CUPTI's records alone", "cupti-only": "CUPTI's records alone beside bare"}
-CLAIMED = ("syncs", "off", "timeline/cupti-only", "timeline")
+WORDS = {"off": "loaded and off", "timeline/cupti-only": "timeline beside CUPTI's records alone", "cupti-only": "CUPTI's records alone beside bare",
+         "dormant": "dormant", "closed": "dormant, a window has closed"}
+CLAIMED = ("syncs", "off", "dormant", "closed", "timeline/cupti-only", "timeline")
 
 
 def add_rows(folder, rows):
