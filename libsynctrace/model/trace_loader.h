@@ -92,7 +92,8 @@ class TraceLoader {
     trace_.nvtx_domains.insert_or_assign(domain.domain, std::string(domain.name));
   }
   void operator()(const format::Communicator& one) {
-    if (!span_of(one.time_ns, 0)) return;
+    // A window of a running job describes those that were made long before it.
+    if (!SeenTimes().span_of(one.time_ns, 0)) return (*this)(NoSuchTime{});
     trace_.communicators.insert_or_assign(one.communicator,
                                           Communicator{one.time_ns, one.hash, one.parent_hash, one.ranks, one.rank});
   }

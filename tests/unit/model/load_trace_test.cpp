@@ -119,6 +119,7 @@ TEST_CASE("of a communicator the last record counts, and its operations are in o
   maker.add(format::CollectiveLaunch{ThreadId{1}, 210, 40, 5, CorrelationId{11}, CorrelationId{13}, 2});
   maker.add(format::CollectiveLaunch{ThreadId{1}, 210, ~std::uint64_t{0}, 6, {}, {}, 0});
   const Trace trace = maker.load();
+  CHECK(trace.first_ns == 200);  // a window describes communicators that are older than it
   REQUIRE(trace.communicators.size() == 1);
   const Communicator& one = trace.communicators.at(CommunicatorId{1});
   CHECK(one.hash == 0xfeed);
