@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 namespace synctrace {
 namespace {
 
 constexpr double kNsOfAMs = 1e6;
 constexpr double kNsOfASecond = 1e9;
+
+std::string line_of(const CallSite& site) {
+  return site.where.file + ":" + std::to_string(site.where.line) + " " + site.function();
+}
 
 Look look_of(const Report& report, double time_s) {
   Look look;
@@ -25,7 +30,8 @@ Look look_of(const Report& report, double time_s) {
   const auto each_second = [&](std::uint64_t count) {
     return static_cast<double>(count) * kNsOfASecond / static_cast<double>(report.recorded_ns);
   };
-  look.calls_per_s = each_second(report.calls.calls + (report.has_timeline ? report.launch_count : 0));
+  for (const CallSite& site : report.waits) look.calls_per_s[line_of(site)] += each_second(site.figures.calls);
+  if (report.has_timeline) look.calls_per_s["launches"] = each_second(report.launch_count);
   if (report.has_timeline) look.launches_per_s = each_second(report.launch_count);
   look.waits_per_s = each_second(report.calls.waited);
   look.collectives_per_s = each_second(report.collective_count);

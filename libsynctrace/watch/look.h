@@ -17,12 +17,13 @@ struct Look {
   double time_s = 0.0;                 // by any clock that goes on
   double length_s = 0.0;               // how long the look was
   std::optional<double> step_ms;       // the mean of ordinary steps; nothing where no steps were found
-  std::optional<double> calls_per_s;   // all that were recorded
   std::optional<double> idle_percent;  // the GPU's
   std::optional<double> launches_per_s;
   std::optional<double> waits_per_s;                        // calls of the host that waited for the GPU
   std::optional<double> collectives_per_s;                  // operations of NCCL
   std::map<std::string, double, std::less<>> ranges_per_s;  // NVTX's, by name; digits that differ are '#'
+  std::map<std::string, double, std::less<>>
+      calls_per_s;  // of CUDA, by line; with GPU records also all launches, as one
 };
 
 // The figures of several ranks stand together, one of each; what most ranks do does not hide what one does.

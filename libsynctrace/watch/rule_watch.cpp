@@ -37,43 +37,26 @@ const char* name_of(WatchRule::Quantity quantity) {
   return "";
 }
 
-std::optional<double> median_of(const std::deque<double>& values) {
-  if (values.size() < RuleWatch::kFewestForMedian) return std::nullopt;
-  std::vector<double> sorted(values.begin(), values.end());
+}  // namespace
+
+std::optional<double> RuleWatch::median() const {
+  if (healthy_.size() < kFewestForMedian) return std::nullopt;
+  std::vector<double> sorted(healthy_.begin(), healthy_.end());
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
   return *middle;
 }
 
-double calls_of_a_step(const Look& look, double step_ms) { return look.calls_per_s.value_or(0.0) * step_ms / 1000.0; }
-
-// Beyond these a step has other calls than usual, and a second as many as usual.
-constexpr double kMoreCalls = 1.8;
-constexpr double kFewerCalls = 0.55;
-constexpr double kSameRate = 1.2;
-constexpr double kFewestCalls = 16.0;  // in a look
-
-}  // namespace
-
-std::optional<double> RuleWatch::median() const { return median_of(healthy_); }
-
-// In a short look the loop that reads a value every ten steps may be found, and in the next the steps themselves. A step with
-// ten times the calls, of which no more come in a second, is ten of the usual steps. A call that is new in each step is not
-// that: then more come in a second.
-double RuleWatch::in_usual_steps(const Look& look, double step_ms) const {
-  const std::optional<double> usual_ms = median(), usual_calls = median_of(calls_of_a_step_);
-  const double length_s = look.length_s, calls = calls_of_a_step(look, step_ms);
-  if (!rule_.is_of_median || !usual_ms || !usual_calls || *usual_calls <= 0.0 || calls <= 0.0) return step_ms;
-  if (look.calls_per_s.value_or(0.0) * length_s < kFewestCalls) return step_ms;
-  const double steps = calls / *usual_calls;
-  const double rate = steps / (step_ms / *usual_ms);
-  const bool holds_several = steps >= kMoreCalls && rate <= kSameRate;
-  const bool is_part = steps <= kFewerCalls && rate <= kSameRate && rate >= 1.0 / kSameRate;
-  return holds_several || is_part ? step_ms / steps : step_ms;
+bool RuleWatch::is_seen_in(std::span<const Look> looks) const {
+  return std::any_of(looks.begin(), looks.end(), [&](const Look& look) { return value_in(look).has_value(); });
 }
 
-bool RuleWatch::is_seen_in(std::span<const Look> looks) const {
-  return std::any_of(looks.begin(), looks.end(), [&](const Look& look) { return figure(look, rule_).has_value(); });
+std::optional<double> RuleWatch::value_in(const Look& look) const {
+  if (rule_.quantity == WatchRule::Quantity::kStep && rule_.is_of_median) {
+    const std::optional<double> slowdown = pace_.slowdown(look), usual = median();
+    if (slowdown && usual) return *usual * *slowdown;
+  }
+  return figure(look, rule_);
 }
 
 std::optional<double> RuleWatch::limit() const {
@@ -91,26 +74,23 @@ bool RuleWatch::is_chance(double length_s) const {
 
 RuleWatch::Answer RuleWatch::take(std::span<const Look> looks) {
   value_.reset();
-  double length_s = 0.0, calls = 0.0;  // those of the look whose value counts
+  const Look* shown = nullptr;  // its value counts
   for (const Look& look : looks) {
-    std::optional<double> one = figure(look, rule_);
-    if (one && rule_.quantity == WatchRule::Quantity::kStep) one = in_usual_steps(look, *one);
+    const std::optional<double> one = value_in(look);
     if (!one || (value_ && (rule_.is_above ? *value_ >= *one : *value_ <= *one))) continue;
     value_ = one;
-    length_s = look.length_s;
-    calls = calls_of_a_step(look, *one);
+    shown = &look;
   }
   if (!value_) return Answer::kUnknown;
   was_seen_ = true;
   const std::optional<double> wanted = limit();
-  const bool holds = wanted && (rule_.is_above ? *value_ > *wanted : *value_ < *wanted) && !is_chance(length_s);
+  const bool holds = wanted && (rule_.is_above ? *value_ > *wanted : *value_ < *wanted) && !is_chance(shown->length_s);
   if (!holds) {
     looks_in_row_ = 0;
     was_told_ = false;
-    healthy_.push_back(*value_);
+    healthy_.push_back(figure(*shown, rule_).value_or(*value_));
     if (healthy_.size() > kRemembered) healthy_.pop_front();
-    if (calls > 0.0) calls_of_a_step_.push_back(calls);
-    if (calls_of_a_step_.size() > kRemembered) calls_of_a_step_.pop_front();
+    for (const Look& look : looks) pace_.add(look);
     return wanted ? Answer::kHealthy : Answer::kUnknown;
   }
   const double now_s = looks.front().time_s;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds looks at a program against one rule. A look at which the rule holds is no healthy one and feeds no median. An
-// episode counts once: behind it the rule waits for a healthy look. Steps that hold several of the usual ones are taken apart.
+// episode counts once: behind it the rule waits for a healthy look.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "watch/look.h"
 #include "watch/rule.h"
+#include "watch/usual_pace.h"
 
 namespace synctrace {
 
@@ -39,18 +40,18 @@ class RuleWatch {
   // "step is 41.2 ms, 1.4 times its median of 29.5 ms"
   std::string finding() const;
 
-  static constexpr std::size_t kFewestForMedian = 5;
+  static constexpr std::size_t kFewestForMedian = UsualPace::kFewestLooks;
 
  private:
   static constexpr std::size_t kRemembered = 60;
 
   std::optional<double> limit() const;
-  double in_usual_steps(const Look& look, double step_ms) const;
+  std::optional<double> value_in(const Look& look) const;
   bool is_chance(double length_s) const;
 
   WatchRule rule_;
-  std::deque<double> healthy_;          // the latest last
-  std::deque<double> calls_of_a_step_;  // of the healthy ones, where the rule is about steps
+  std::deque<double> healthy_;  // the latest last
+  UsualPace pace_;              // where the rule holds steps against their median
   std::optional<double> value_;
   std::uint32_t looks_in_row_ = 0;
   double since_s_ = 0.0;

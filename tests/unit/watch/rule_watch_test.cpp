@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch/rule_watch.h"
 
-#include <cmath>
 #include <initializer_list>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "support/catch.h"
@@ -126,43 +123,6 @@ TEST_CASE("few events in a look may be more by chance") {
   RuleWatch many = watch("waits < 0.5 x median");
   for (int i = 0; i < 5; ++i) take(many, 100);
   CHECK(take(many, 45) == Answer::kFires);
-}
-
-bool is_near(std::optional<double> value, double wanted) { return value && std::abs(*value - wanted) < 1e-9 * wanted; }
-
-// Looks of half a second with so many calls a step, at steps of this length.
-Answer look_at(RuleWatch& watch, double step_ms, double calls_of_a_step) {
-  Look look;
-  look.length_s = 0.5;
-  look.step_ms = step_ms;
-  look.calls_per_s = 1000.0 * calls_of_a_step / step_ms;
-  return watch.take(std::vector<Look>{look});
-}
-
-TEST_CASE("ten steps that are found as one are no slow step") {
-  RuleWatch one = watch("step > 1.3 x median");
-  for (int i = 0; i < 6; ++i) look_at(one, 6.5, 2.2);
-  CHECK(look_at(one, 66.5, 22) == Answer::kHealthy);
-  CHECK(is_near(one.value(), 6.65));
-  CHECK(look_at(one, 120, 22) == Answer::kFires);  // ten slow ones
-  CHECK(is_near(one.value(), 12.0));
-  CHECK(look_at(one, 3.25, 1.1) == Answer::kHealthy);  // two loops in a step
-  CHECK(is_near(one.value(), 6.5));
-}
-
-TEST_CASE("calls that are new in each step do not make several of it") {
-  for (const auto& [step_ms, calls] : {std::pair(8.6, 10.2), std::pair(8.6, 4.2), std::pair(190.0, 2.2), std::pair(26.5, 4.2)}) {
-    RuleWatch one = watch("step > 1.3 x median");
-    for (int i = 0; i < 6; ++i) look_at(one, 6.5, 2.2);
-    CAPTURE(step_ms, calls);
-    CHECK(look_at(one, step_ms, calls) == Answer::kFires);
-  }
-}
-
-TEST_CASE("a look with few calls is taken as it is") {
-  RuleWatch one = watch("step > 1.3 x median");
-  for (int i = 0; i < 6; ++i) look_at(one, 100, 1);
-  CHECK(look_at(one, 200, 2) == Answer::kFires);
 }
 
 }  // namespace
