@@ -80,7 +80,7 @@ def main():
     added = measured_rows.Rows("cost")
     for name, times in all_times.items():
         for mode, (ratio, error, count) in compared(times).items():
-            added.add("gpu-bound", f"{name}: {mode} beside bare", f"{ratio:.4f}", "", f"{error:.4f}", count)
+            added.add("gpu-bound", f"{mode} beside bare: {name}", f"{ratio:.4f}", "", f"{error:.4f}", count)
             print(f"{name}: {mode} {ratio:.4f} ({error:.4f}; {count} runs), bare {statistics.median(times['bare']):.3f} ms a step")
     return 0
 

@@ -44,7 +44,7 @@ class Job:
     def told(self, folder):
         """What the report of a folder says of the job."""
         done = subprocess.run([self.options.synctrace, "report", "--format", "json", folder], capture_output=True, text=True, timeout=LIMIT_S, check=True)
-        job = json.loads(done.stdout)["job"] or {}
+        job = json.loads(done.stdout).get("job") or {}  # level syncs has none
         cause = (job.get("causes") or [{}])[0]
         return {"verdict": job.get("verdict"), "late": job.get("late_rank"), "function": cause.get("function"), "kernel": cause.get("kernel")}
 

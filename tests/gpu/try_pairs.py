@@ -120,7 +120,7 @@ def table(options):
 
 
 def add_rows(found):
-    rows = measured_rows.Rows("try")
+    rows = measured_rows.Rows("try-pairs")
     for row in found:
         case = f"{row['program']}, {row['change']}"
         rows.add("pairs", f"{case}: {row['verdict']}", row["gain"], "%", f"{row['low']} to {row['high']}", row["pairs"])
