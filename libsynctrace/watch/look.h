@@ -23,7 +23,7 @@ struct Look {
   std::optional<double> collectives_per_s;                  // operations of NCCL
   std::map<std::string, double, std::less<>> ranges_per_s;  // NVTX's, by name; digits that differ are '#'
   std::map<std::string, double, std::less<>>
-      calls_per_s;  // of CUDA, by line; with GPU records also all launches, as one
+      calls_per_s;  // CUDA's, by line; with GPU records all launches, too, as one line
 };
 
 // The figures of several ranks stand together, one of each; what most ranks do does not hide what one does.

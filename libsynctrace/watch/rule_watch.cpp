@@ -55,6 +55,7 @@ std::optional<double> RuleWatch::value_in(const Look& look) const {
   if (rule_.quantity == WatchRule::Quantity::kStep && rule_.is_of_median) {
     const std::optional<double> slowdown = pace_.slowdown(look), usual = median();
     if (slowdown && usual) return *usual * *slowdown;
+    if (usual && pace_.is_known()) return std::nullopt;
   }
   return figure(look, rule_);
 }
@@ -81,7 +82,10 @@ RuleWatch::Answer RuleWatch::take(std::span<const Look> looks) {
     value_ = one;
     shown = &look;
   }
-  if (!value_) return Answer::kUnknown;
+  if (!value_) {
+    for (const Look& look : looks) pace_.add(look);  // another loop, which is the usual one when it stays
+    return Answer::kUnknown;
+  }
   was_seen_ = true;
   const std::optional<double> wanted = limit();
   const bool holds = wanted && (rule_.is_above ? *value_ > *wanted : *value_ < *wanted) && !is_chance(shown->length_s);

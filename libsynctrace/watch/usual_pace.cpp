@@ -18,7 +18,7 @@ struct LinePace {
   double weight = 0.0;  // its calls in a usual look of this length
 };
 
-// As many as the root fewer, and one, come by chance: a loop is more regular than that.
+// Some are missing by chance: at most the root of the usual number, and one. A loop is more regular than that.
 bool is_chance(double seen, double usual) { return usual - seen <= std::sqrt(usual) + 1.0; }
 
 double weighted_median(std::vector<LinePace>& lines) {
@@ -35,6 +35,7 @@ double weighted_median(std::vector<LinePace>& lines) {
 }  // namespace
 
 void UsualPace::add(const Look& look) {
+  if (look.calls_per_s.empty()) return;
   looks_.push_back(look.calls_per_s);
   if (looks_.size() > kRemembered) looks_.pop_front();
 }
@@ -49,6 +50,13 @@ double UsualPace::usual_rate(const std::string& line) const {
   const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
   std::nth_element(rates.begin(), middle, rates.end());
   return *middle;
+}
+
+bool UsualPace::is_known() const {
+  if (looks_.size() < kFewestLooks) return false;
+  return std::any_of(looks_.begin(), looks_.end(), [&](const auto& look) {
+    return std::any_of(look.begin(), look.end(), [&](const auto& line) { return is_usual(line.first); });
+  });
 }
 
 std::optional<double> UsualPace::slowdown(const Look& look) const {

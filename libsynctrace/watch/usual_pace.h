@@ -19,8 +19,11 @@ class UsualPace {
  public:
   static constexpr std::size_t kFewestLooks = 5;
 
-  // A look that is as usual. The last 60 count.
+  // A look that is as usual, or at another loop. The last 60 count.
   void add(const Look& look);
+
+  // Some line is usual, so a look that has none of them is at another loop, whose steps are not to be compared.
+  bool is_known() const;
 
   // 2: the loop goes half as fast as usual; not above 1 where chance explains it. Nothing: too few looks, or no line
   // that is in most of them called often enough, as behind the loop's end.
@@ -28,6 +31,7 @@ class UsualPace {
 
  private:
   double usual_rate(const std::string& line) const;
+  bool is_usual(const std::string& line) const { return usual_rate(line) > 0.0; }
 
   std::deque<std::map<std::string, double, std::less<>>> looks_;
 };

@@ -59,6 +59,19 @@ TEST_CASE("nothing is known before five looks, and behind the loop") {
   CHECK(pace.slowdown(look_of({{"copy", 5.0}}, 1.2)));
 }
 
+TEST_CASE("lines are known once one of them is in most looks") {
+  UsualPace pace;
+  CHECK_FALSE(pace.is_known());
+  for (int i = 0; i < 9; ++i) {
+    CHECK(pace.is_known() == (i >= 5));
+    pace.add(look_of({}));  // does not count
+    pace.add(look_of(kUsual));
+  }
+  pace = {};
+  for (int i = 0; i < 9; ++i) pace.add(look_of({{"line " + std::to_string(i), 100.0}}));
+  CHECK_FALSE(pace.is_known());
+}
+
 TEST_CASE("few calls are fewer by chance") {
   UsualPace pace;
   for (int i = 0; i < 5; ++i) pace.add(look_of({{"copy", 40.0}}));
@@ -99,6 +112,31 @@ TEST_CASE("a rule about steps goes by the pace, whatever is found as a step") {
   CHECK(take(140, 2) == RuleWatch::Answer::kFires);
   CHECK(is_near(watch.value(), 14.0));
   CHECK(watch.finding() == "a step takes 14 ms, 2 times the median of 7 ms");
+}
+
+TEST_CASE("lines without steps make no median, and keep none from being made") {
+  RuleWatch watch(parse_rule("step > 1.3 x median").value());
+  for (int i = 0; i < 9; ++i) CHECK(watch.take(std::vector<Look>{look_of(kUsual)}) == RuleWatch::Answer::kUnknown);
+  Look look = look_of(kUsual);
+  look.step_ms = 7.0;
+  for (int i = 0; i < 5; ++i) CHECK(watch.take(std::vector<Look>{look}) == RuleWatch::Answer::kUnknown);
+  CHECK(watch.take(std::vector<Look>{look}) == RuleWatch::Answer::kHealthy);
+}
+
+TEST_CASE("steps of another loop are not compared, until it is the usual one") {
+  RuleWatch watch(parse_rule("step > 1.3 x median").value());
+  const auto take = [&](double step_ms, const char* line) {
+    Look look = look_of({{line, 1000.0 / step_ms}});
+    look.step_ms = step_ms;
+    return watch.take(std::vector<Look>{look});
+  };
+  for (int i = 0; i < 40; ++i) take(7, "train");
+  CHECK(take(30, "validate") == RuleWatch::Answer::kUnknown);
+  CHECK(take(7, "train") == RuleWatch::Answer::kHealthy);
+  for (int i = 0; i < 60; ++i) take(3, "validate");
+  CHECK(take(3, "validate") == RuleWatch::Answer::kHealthy);
+  CHECK(take(7, "train") == RuleWatch::Answer::kUnknown);
+  CHECK(take(6, "validate") == RuleWatch::Answer::kFires);
 }
 
 }  // namespace
