@@ -11,7 +11,7 @@ string(SUBSTRING ${list} 0 6 list)
 
 # Where the tests spend their time under a sanitizer: optimised a little, they take an eighth of it, and three quarters more to compile.
 set(busiest synctrace_contract synctrace_write synctrace_read synctrace_text synctrace_model synctrace_code synctrace_steps synctrace_attribution
-            synctrace_whatif synctrace_generator synctrace_loops)
+            synctrace_whatif synctrace_generator synctrace_loops synctrace_trial synctrace_rollup synctrace_capture)
 
 # The object library that has the header for targets with these options: made when it is first asked for.
 function(synctrace_precompiled_for catch options result)
@@ -35,8 +35,8 @@ function(synctrace_precompiled_for catch options result)
   set(${result} ${name} PARENT_SCOPE)
 endfunction()
 
-# Eight files of a target are compiled as one, which saves what they all include. A release is optimised file by file, as it is
-# shipped, so there only tests are joined, or for a first look all but what is injected.
+# Eight files of a target are compiled as one, which saves what they all include. A package is optimised file by file, so there only
+# tests are joined; with SYNCTRACE_JOIN all but what is injected.
 function(synctrace_join_files target libraries options)
   if((SYNCTRACE_JOIN AND NOT "-fno-exceptions" IN_LIST options) OR synctrace_catch IN_LIST libraries
      OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
@@ -55,11 +55,11 @@ function(synctrace_use_precompiled folder)
       continue()
     endif()
     synctrace_join_files(${target} "${libraries}" "${options}")
-    if("-fno-exceptions" IN_LIST options)
-      continue()
-    endif()
     if(SYNCTRACE_SANITIZE AND target IN_LIST busiest)
       target_compile_options(${target} PRIVATE -O1)
+    endif()
+    if("-fno-exceptions" IN_LIST options)
+      continue()
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # its collector would go through the header again and again
       # Behind such a header g++ 12 warns of ranges falsely. What is joined is no header, whatever is included.

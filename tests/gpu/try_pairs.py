@@ -46,9 +46,8 @@ def recorded(options, path, cores, environment, command):
 
 def number_of(options, trace, words):
     """Which change of the report has these words: its number for --fix; None where no row has them."""
-    said = subprocess.run([options.synctrace, "report", "--format", "json", trace], stdout=subprocess.PIPE, timeout=60, check=True).stdout
-    remedies = (json.loads(said)["processes"][0]["savings"] or {"remedies": []})["remedies"]
-    return next((number for number, remedy in enumerate(remedies, 1) if any(words in line for line in remedy["to_type"])), None)
+    said = subprocess.run([options.synctrace, "report", "--format", "json", "--changes", trace], stdout=subprocess.PIPE, timeout=60, check=True).stdout
+    return next((change["number"] for change in json.loads(said)["changes"] if any(words in line for line in change["to_type"])), None)
 
 
 def percent(value):
