@@ -195,6 +195,7 @@ StepsReport steps_report(const Steps& steps) {
   report.confidence = steps.confidence;
   report.doubt = printable(steps.doubt);
   report.micro_steps = steps.micro_steps;
+  report.is_by_log = steps.is_by_log;
   report.classes = class_figures_of(steps);
   for (ClassFigures& each : report.classes) each.name = printable(each.name);
   report.figures = figures_of(steps);

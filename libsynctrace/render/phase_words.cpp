@@ -77,8 +77,10 @@ std::vector<std::string> step_sentences(const Report& report, const ScreenPlaces
   if (report.phases.empty() || !report.phases.front().reported) return sentences;
   if (report.phases.size() > 1 || steps.micro_steps > 1) {
     const PhaseReport& phase = report.phases.front();
-    const std::string micro =
-        steps.micro_steps > 1 ? format_text(", {} micro-batches a step", count_text(steps.micro_steps)) : "";
+    const std::string count = count_text(steps.micro_steps);
+    const std::string micro = steps.micro_steps <= 1 ? ""
+                              : steps.is_by_log      ? ", each may be " + count + " steps"
+                                                     : ", " + count + " micro-batches a step";
     sentences.push_back(format_text("Steps: {}, {} found by {}{}.", name_of(phase, places),
                                     count_text(phase.figures.count + phase.figures.warm_up), found_by(phase.source),
                                     micro));

@@ -31,7 +31,7 @@ void judge(const FoundLoop& loop, Steps& steps) {
   } else if (!loop.is_marked && !is_named) {
     steps.confidence = StepConfidence::kLow;
     steps.doubt = "only launches repeat, and no line is known that loops";
-  } else if (loop.micro_steps > 1 && loop.is_by_log) {
+  } else if (steps.is_by_log) {
     steps.confidence = StepConfidence::kMedium;
     steps.doubt = "each may be " + std::to_string(loop.micro_steps) + " steps, of which the last logs a line";
   } else if (loop.likeness < kAlikeForSure) {
@@ -176,6 +176,7 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
   for (const FoundLoop& loop : find_loops(items, looks)) {
     Steps steps = steps_of(items, loop.steps);
     steps.micro_steps = loop.micro_steps;
+    steps.is_by_log = loop.micro_steps > 1 && loop.is_by_log;
     looks.name(steps, items);
     judge(loop, steps);
     if (steps.steps.size() < kLeastSteps) continue;

@@ -44,6 +44,8 @@ class LoopSearch {
       best = begins_.turned(*level);
       StepLevel pairs = nesting_.take_turns(best) ? begins_.in_pairs(best) : StepLevel{};
       if (pairs.steps.size() >= kLeastSteps) best = std::move(pairs);
+      found.micro_steps = optimizes ? 1 : even_copies(best.typical);
+      found.is_by_log = found.micro_steps > 1;
     }
     found.likeness = best.likeness;
     found.is_marked = optimizes || best.exchanging >= kNearlyAll;
@@ -80,6 +82,27 @@ class LoopSearch {
            std::none_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& one) {
              return one.exchanging >= kAtLeastHalf && one.steps.size() * kPassesOfAWait > level.steps.size();
            });
+  }
+
+  // Without records of the GPU's work only copies and waits are seen. Copies to the GPU that are of one kind and come
+  // at even times may each begin a step, and what they are found in may be the steps up to a logged line. A batch of
+  // many tensors comes at once.
+  std::size_t even_copies(ItemRange step) const {
+    if (items_.count(step, StepItems::kWork) > 0 || step.end >= items_.size()) return 1;
+    std::vector<std::size_t> copies;
+    for (std::size_t i = step.begin; i < step.end; ++i)
+      if ((items_.traits[i] & StepItems::kGiven) != 0) copies.push_back(i);
+    if (copies.size() < kFewestPasses) return 1;
+    const auto between = [&](std::size_t a, std::size_t b) {
+      return static_cast<std::size_t>(std::max<Nanoseconds>(0, items_.times_ns[b] - items_.times_ns[a]));
+    };
+    const std::size_t even_ns = between(step.begin, step.end) / copies.size();
+    if (even_ns == 0) return 1;
+    for (std::size_t i = 0; i + 1 < copies.size(); ++i) {
+      const std::size_t gap_ns = between(copies[i], copies[i + 1]);
+      if (items_.kinds[copies[i]] != items_.kinds[copies[i + 1]] || ratio(gap_ns, even_ns) < kAtLeastHalf) return 1;
+    }
+    return copies.size();
   }
 
   // The finest with an optimizer's work in each step.

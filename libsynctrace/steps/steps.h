@@ -47,6 +47,7 @@ struct Steps {
   StepConfidence confidence = StepConfidence::kHigh;
   std::string doubt;                 // a clause; empty at high confidence
   std::size_t micro_steps = 1;       // passes of the loop in one step, where an optimizer runs once in several
+  bool is_by_log = false;            // each pass may be a step, and a line is logged once in several
   std::vector<std::string> classes;  // by what their steps call, the most common first; empty: all are alike
   std::vector<Step> steps;           // disjoint, in order; between two of them may lie what belongs to no step
 

@@ -29,6 +29,7 @@ struct StepsReport {
   StepConfidence confidence = StepConfidence::kHigh;
   std::string doubt;  // a clause: why it is not high
   std::size_t micro_steps = 1;
+  bool is_by_log = false;             // each of these may be a step: `doubt` says so
   std::vector<ClassFigures> classes;  // the most common first; empty: all steps are alike
   StepFigures figures;
   std::vector<IrregularStep> irregular;  // longest first, at most kMostIrregularSteps

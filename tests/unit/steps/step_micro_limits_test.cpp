@@ -175,4 +175,24 @@ TEST_CASE("passes without a backward pass are no micro-batches of a step that ha
   CHECK(program.steps().chosen.micro_steps == (backward == kWorker ? 1 : 4));
 }
 
+// A recording of level syncs has no kernels: copies of a batch, and a value that is read behind ten of them.
+TEST_CASE("copies at even times may be steps between logged lines, copies at once are one batch") {
+  const auto [between_us, behind_us, times] =
+      GENERATE(table<int, int, int>({{700, 700, 10}, {5, 7000, 1}, {100, 2000, 1}, {200, 1000, 10}}));
+  CAPTURE(between_us);
+  Program program;
+  const StackId copies = program.at({{"main", 20}, {"step", 31}}), reads = program.at({{"main", 22}, {"read", 38}});
+  for (int line = 0; line < 12; ++line) {
+    for (int copy = 0; copy < 10; ++copy) {
+      program.upload(1 << 20, copies);
+      program.pass((copy == 4 ? behind_us : between_us) * kUs);
+    }
+    program.wait(reads);
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.micro_steps == static_cast<std::size_t>(times));
+  CHECK(steps.is_by_log == (times > 1));
+  CHECK((steps.doubt == "each may be 10 steps, of which the last logs a line") == (times > 1));
+}
+
 }  // namespace synctrace::testing
