@@ -11,6 +11,7 @@
 
 #include "support/catch.h"
 #include "support/generated_support.h"
+#include "support/trace_maker.h"
 
 namespace synctrace::testing::build_report_test {
 namespace {
@@ -148,6 +149,34 @@ TEST_CASE("a report says why rows have no lines, where the profile was made so")
   CHECK(why("torch.profiler", kLossImportNoStacks).find("rows name CUDA calls") != std::string::npos);
   CHECK(why("torch.profiler", "").empty());
   CHECK(why("nsys", kLossImportNoStacks).empty());
+}
+
+TEST_CASE("a report says why rows have only functions, where the program has no line tables") {
+  const auto why = [](const std::string& function, std::uint32_t line = 0, const std::string& imported_from = "") {
+    TraceMaker maker;
+    maker.add_window(0, kMs);
+    maker.add_api({ApiId{1}, format::ApiCategory::kDeviceSync, "cudaDeviceSynchronize"});
+    maker.add(format::Module{1, 0, 0, 0, 0, 0, "/home/ada/program", ""});
+    maker.add(format::Stack{StackId{1}, "n1:10"});
+    format::Call call = maker.make_call({ApiId{1}, {}, ""}, {1'000, 2'000}, kNullStream, 1);
+    call.stack = StackId{1};
+    maker.add(call);
+    Trace trace = maker.load();
+    trace.facts["executable"] = "/home/ada/program";
+    trace.facts["imported_from"] = imported_from;
+    ResolvedFrame symbol;
+    symbol.named = true;
+    symbol.function = function;
+    symbol.line = line;
+    symbol.file = line == 0 ? "" : "/home/ada/program.cpp";
+    symbol.module = "/home/ada/program";
+    for (const StackFrame& frame : trace.stacks.at(StackId{1})) trace.symbols[frame.native] = {symbol};
+    return report_of(trace).no_lines;
+  };
+  CHECK(why("run") == "only function names are known; build with -g, which makes nothing slower");
+  CHECK(why("program+0x10") == "the program has no symbols; build with -g, and do not strip it");
+  CHECK(why("run", 7).empty());
+  CHECK(why("run", 0, "nsys").empty());
 }
 
 TEST_CASE("facts of the trace that are switches are on where they are 1") {

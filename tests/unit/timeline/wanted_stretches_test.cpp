@@ -88,4 +88,12 @@ TEST_CASE("work of typical steps that ends after them belongs to them if it take
   CHECK(opening(200) == TimeSpan{0, 100});
 }
 
+TEST_CASE("of steps that are as near to the median as others, the first are the typical ones") {
+  Scene scene;
+  scene.report.steps.figures.p50_ns = 100;
+  for (Nanoseconds begin_ns = 0; begin_ns < 600; begin_ns += 100)
+    scene.add_step({begin_ns, begin_ns + 100}, begin_ns + 100, StepKind::kSteady);
+  CHECK(page::typical_steps(scene.attribution, scene.report) == TimeSpan{0, 300});
+}
+
 }  // namespace synctrace::testing::wanted_stretches_test
