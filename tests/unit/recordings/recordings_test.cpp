@@ -3,6 +3,7 @@
 // what cannot be read.
 #include "recordings/recordings.h"
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,11 @@ using Files = std::vector<std::size_t>;
 // File 0 is of no rank, 1 and 3 are ranks 1 and 0, and 2 is not there.
 class Scene {
  public:
-  Scene() {
-    const generator::JobRun run = generator::play_job({}, 17);
+  // Rank 0 is late in each step, by so much.
+  explicit Scene(Nanoseconds late_ns = 0) {
+    generator::JobProgram program;
+    if (late_ns > 0) program.faults = {{generator::Fault::What::kHostCode, 0, late_ns}};
+    const generator::JobRun run = generator::play_job(program, 17);
     TraceBuilder other;
     other.schemas();
     files_ = {folder_.write("other.synctrace", other.bytes()), folder_.write("one.synctrace", run.traces.at(1)),
@@ -77,6 +81,24 @@ TEST_CASE("reports are finished in the order of the files, those of ranks with t
   CHECK(recordings.unreadable() == 1);
 }
 
+TEST_CASE("the rank that made others late is opened first, where the job is to be examined") {
+  for (const bool examines : {true, false}) {
+    Scene scene(3'000'000);
+    Recordings recordings(scene.files(), scene.asking());
+    REQUIRE(recordings.find_job() == Together::kOneJob);
+    Files seen;
+    Visit visit;
+    visit.files = {1, 0, 3};
+    visit.examines = examines;
+    visit.see = [&](OpenRecording& one) {
+      seen.push_back(one.file());
+      return true;
+    };
+    CHECK(recordings.visit(visit));
+    CHECK(seen == (examines ? Files{3, 1, 0} : Files{1, 0, 3}));
+  }
+}
+
 TEST_CASE("a visit opens its leader first, and ends where it is told to") {
   Scene scene;
   Recordings recordings(scene.files(), scene.asking());
@@ -97,6 +119,11 @@ TEST_CASE("the earliest begin is that of the files that can be read") {
   Recordings recordings(scene.files(), scene.asking());
   CHECK(recordings.earliest_start({2}) == 0);
   CHECK(recordings.earliest_start({0, 2}) == TraceBuilder::kStartRealtimeNs);
+  const format::FileHeader header = format::make_file_header(1'000, 42);
+  const TemporaryFolder folder;
+  const std::string early = folder.write("early.synctrace", std::as_bytes(std::span(&header, 1)));
+  Recordings both({scene.files()[0], early, scene.files()[0]}, scene.asking());
+  CHECK(both.earliest_start({0, 1, 2}) == 1'000);
 }
 
 }  // namespace synctrace::testing::recordings_test
