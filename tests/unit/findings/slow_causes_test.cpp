@@ -56,7 +56,8 @@ TEST_CASE("a cause's costs are those of one step, and those that cost others as 
   CHECK(words(12, 2, {{"more", 20, 50}, {"as much", 20, 100}, {"less", 10, 100}}) == Words{"more 10 5"});
   CHECK(words(2, 2, {{"none else", 20, 50}}) == Words{"none else 10 0"});
   CHECK(words(12, 0, {{"none", 20, 50}}).empty());
-  CHECK(words(12, 2, {{"second", 20, 80}, {"first", 16, 10}}) == Words{"first 8 1", "second 10 8"});
+  CHECK(words(12, 2, {{"second", 20, 80}, {"first", 16, 10}, {"as the first", 14, 0}}) ==
+        Words{"first 8 1", "as the first 7 0", "second 10 8"});
 }
 
 }  // namespace synctrace::testing::slow_causes_test

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRounds = 40;
 
-// Each round runs four kernels and waits. Of the waits, so many are seen at line 6, and then so many at line 9.
+// Each round runs four kernels and waits. So many waits are seen at line 6, and then so many at line 9.
 std::size_t rounds_found(int seen, int seen_elsewhere) {
   Program program;
   const StackId place = program.at({{"main", 6}});
