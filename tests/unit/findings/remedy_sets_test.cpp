@@ -151,6 +151,22 @@ TEST_CASE("what no replay knows is counted in each set that has the change, and 
   CHECK(savings.sets.size() == 1);
 }
 
+TEST_CASE("up to 64 changes have sets, the first seven of those that no replay knows in all ways") {
+  const auto sets_of = [](std::size_t count) {
+    SavingsReport savings;
+    savings.base_ns = kBase;
+    savings.remedies.resize(count);
+    for (std::size_t i = 0; i < count; ++i) savings.remedies[i].cumulative = saving(static_cast<Nanoseconds>(i) + 1);
+    settle_sets(savings);
+    return savings.sets;
+  };
+  CHECK(sets_of(65).empty());
+  const std::vector<RemedySet> sets = sets_of(64);
+  CHECK(sets.size() == 127 + 57);
+  REQUIRE(find(sets, ~std::uint64_t{0}) != nullptr);
+  CHECK(find(sets, ~std::uint64_t{0})->saving.ns == 64);
+}
+
 TEST_CASE("sets of a part of the run stand for all of it, too") {
   WhatIf found = found_of({200'000, 100'000});
   found.sets.push_back({{1}, saving(7'000)});

@@ -239,6 +239,34 @@ TEST_CASE("a row without words stands behind changes that can be typed and save 
   CHECK(place_beside(Fix::kFeedInput, {}) == 0);
 }
 
+TEST_CASE("a row without words stands behind a change that saves a third as much to the nanosecond, and no less") {
+  const auto place_behind = [](Nanoseconds saved_ns) {
+    Program program(60);
+    program.causes[1].key.kind = CauseKind::kIo;
+    SavingsReport savings;
+    savings.by_steps = true;
+    savings.remedies = {remedy(CauseKind::kInput, saved_ns, saved_ns)};
+    savings.remedies[0].to_type = {"typed"};
+    add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+    REQUIRE(savings.remedies.size() == 2);
+    return savings.remedies[0].title == "another" ? 1 : 0;
+  };
+  CHECK(place_behind(100 * kMs / 3) == 1);
+  CHECK(place_behind(100 * kMs / 3 - 1) == 0);
+}
+
+TEST_CASE("a change of slow steps stands behind one that saves as much") {
+  const Program program(60);
+  SavingsReport savings;
+  savings.by_steps = true;
+  savings.remedies = {remedy(CauseKind::kInput, 100 * kMs, 100 * kMs)};
+  add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+  REQUIRE(savings.remedies.size() == 2);
+  CHECK(savings.remedies[0].title == "another");
+  CHECK(savings.remedies[0].cumulative.ns == 100 * kMs);
+  CHECK(savings.remedies[1].cumulative.ns == 200 * kMs);
+}
+
 TEST_CASE("a title says what slow steps do and the others do not") {
   const auto title_of = [](CauseKind kind) {
     Program program(60);
