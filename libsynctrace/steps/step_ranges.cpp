@@ -52,6 +52,13 @@ bool is_of_xlas_compiler(const Trace& trace, NvtxDomainId domain, std::string_vi
   return name.starts_with("XlaCompile") && domain_name(trace, domain) == "TSL";
 }
 
+// Libraries mark each call of theirs: NCCL its operations, Thrust and CUB their algorithms. (Their sources: domains
+// "NCCL", "CCCL".)
+bool is_of_a_library(const Trace& trace, NvtxDomainId domain) {
+  const std::string_view name = domain_name(trace, domain);
+  return name == "NCCL" || name == "CCCL";
+}
+
 // The ranges with an end and a name, each key's in the order of their begins. A compiler's ranges are left out unless a
 // name is `wanted`: it runs what it compiles to choose among kernels.
 std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace, std::string_view wanted) {
@@ -65,7 +72,9 @@ std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace, std::st
       const auto text = trace.strings.find(range.text);
       if (text != trace.strings.end()) name->second = without_digits(text->second);
     }
-    if (wanted.empty() && is_of_xlas_compiler(trace, range.domain, name->second)) continue;
+    if (wanted.empty() &&
+        (is_of_xlas_compiler(trace, range.domain, name->second) || is_of_a_library(trace, range.domain)))
+      continue;
     if (!name->second.empty() && may_be_steps(trace, range.domain, name->second))
       result[{name->second, range.thread, range.domain}].push_back(range);
   }

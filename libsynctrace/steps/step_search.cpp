@@ -120,18 +120,25 @@ class LoopSearch {
     return best;
   }
 
+  // It may be a step that exchanges nothing.
+  bool is_plain_step(const StepLevel& level) const {
+    return level.typical.size() >= kItemsOfPlainStep ||
+           (level.typical.size() >= kItemsOfStep && levels_.kinds_in(level.typical) >= kKindsOfStep) ||
+           items_.count(level.typical, StepItems::kGraph) > 0 || waits_rarely(level);
+  }
+
   // The finest in whose steps the host and the GPU exchange something; without any, the finest that is the whole.
   const StepLevel* by_exchange() {
     std::vector<const StepLevel*> inner;
     const bool any = std::any_of(levels_.all().begin(), levels_.all().end(),
                                  [](const StepLevel& one) { return one.exchanging >= kAtLeastHalf; });
+    // Where no kernels were recorded, a library's copies within a step look like a loop.
+    const bool sees_work = std::any_of(items_.traits.begin(), items_.traits.end(),
+                                       [](std::uint8_t traits) { return (traits & StepItems::kWork) != 0; });
     for (const StepLevel& level : levels_.all()) {
       const bool is_marked = level.exchanging >= kAtLeastHalf;
       const bool is_whole =
-          level.share >= kAtLeastHalf && level.likeness >= kNearlyAll &&
-          (!any || level.typical.size() >= kItemsOfPlainStep ||
-           (level.typical.size() >= kItemsOfStep && levels_.kinds_in(level.typical) >= kKindsOfStep) ||
-           items_.count(level.typical, StepItems::kGraph) > 0 || waits_rarely(level));
+          level.share >= kAtLeastHalf && level.likeness >= kNearlyAll && (!any || (sees_work && is_plain_step(level)));
       if (!is_whole && !(any && is_marked)) continue;
       if (level.exchanging < kNearlyAll && nesting_.take_turns(level)) continue;
       // Marks at other places of a layer make a level that looks a little less like one.

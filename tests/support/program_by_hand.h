@@ -109,18 +109,22 @@ class Program {
 
   // The host gives the GPU something.
   void upload(std::uint64_t bytes, StackId stack, ThreadId thread = kMain) {
+    copy(CopyKind::kHostToDevice, bytes, stack, thread);
+  }
+
+  void copy(CopyKind kind, std::uint64_t bytes, StackId stack, ThreadId thread = kMain) {
     Call call;
     call.span = {now_ns_, now_ns_ + kUs};
     call.thread = thread;
     call.stack = stack;
     call.correlation = CorrelationId{next_};
     call.category = ApiCategory::kCopyAsync;
-    call.copy_kind = CopyKind::kHostToDevice;
+    call.copy_kind = kind;
     call.bytes = bytes;
     trace_.calls.push_back(call);
     Operation operation;
     operation.kind = OperationKind::kCopy;
-    operation.copy_kind = CopyKind::kHostToDevice;
+    operation.copy_kind = kind;
     operation.span = {now_ns_ + kUs, now_ns_ + 2 * kUs};
     operation.context = ContextId{1};
     operation.stream = StreamId{7};

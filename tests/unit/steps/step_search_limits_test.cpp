@@ -153,4 +153,20 @@ TEST_CASE("a pass of four launches is a step if they are of three kinds") {
     CHECK(steps >= 118);
 }
 
+// A recording of level syncs of a job: the copies of six buckets in each step, and a value that is read.
+TEST_CASE("a library's copies within a step are no steps where no kernels were recorded") {
+  Program program;
+  const StackId copies = program.native(), reads = program.at({{"train", 31}});
+  for (int step = 0; step < 40; ++step) {
+    for (int bucket = 0; bucket < 6; ++bucket) {
+      for (const std::uint64_t bytes : {1U << 22, 1U << 20, 1U << 12}) {
+        program.copy(CopyKind::kDeviceToDevice, bytes, copies);
+        program.copy(CopyKind::kDeviceToDevice, bytes, copies);
+      }
+    }
+    program.wait(reads);
+  }
+  CHECK(program.steps().chosen.steps.size() == 40);
+}
+
 }  // namespace synctrace::testing::step_search_limits_test

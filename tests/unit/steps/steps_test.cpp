@@ -52,6 +52,11 @@ class Program {
     range(text, span, NvtxDomainId{6});
   }
 
+  void nccl(std::string_view text, TimeSpan span) {
+    trace_.nvtx_domains[NvtxDomainId{7}] = "NCCL";
+    range(text, span, NvtxDomainId{7});
+  }
+
   void module_load() {
     Call call;
     call.span = {now_ns_ + 10, now_ns_ + 20};
@@ -149,6 +154,18 @@ TEST_CASE("what XLA compiles is no step, as much as is issued inside") {
   }
   CHECK(program.steps().source != StepSource::kNvtx);
   CHECK(program.steps("XlaCompile:#module=jit_step#").steps.size() == 8);  // asked for by name
+}
+
+TEST_CASE("what NCCL marks is no step, as much as is issued inside") {
+  Program program;
+  for (int i = 0; i < 8; ++i) {
+    const Nanoseconds begin_ns = program.now_ns();
+    program.step(kMs);
+    program.step(kMs);
+    program.nccl("ncclAllReduce", {begin_ns, program.now_ns() - kMs / 2});
+  }
+  CHECK(program.steps().source != StepSource::kNvtx);
+  CHECK(program.steps("ncclAllReduce").steps.size() == 8);  // asked for by name
 }
 
 TEST_CASE("a loop of the set-up is not that of the steps") {
