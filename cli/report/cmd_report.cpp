@@ -20,6 +20,7 @@
 #include "files/whole_file.h"
 #include "files/written.h"
 #include "findings/findings.h"
+#include "findings/job/late_rank.h"
 #include "messages.h"
 #include "recordings/answers.h"
 #include "render/digest_parts.h"
@@ -41,11 +42,13 @@ namespace {
 
 constexpr const char* kWho = "synctrace report";
 
-// Each process gets a line, and the one whose GPU lacked most work gets its first screen.
+// Each process gets a line. The one that comes late, else the one whose GPU lacked most work, gets its first screen.
 std::string screens_of(const std::vector<Report>& reports, const ScreenOptions& options) {
   if (reports.empty()) return {};
-  const Report& most = most_lacking(reports);
-  const std::string several = reports.size() > 1 ? render_processes(reports, most, options) + "\n" : std::string();
+  const std::optional<LateRank> late = late_rank(reports);
+  const Report& most = late ? reports[late->report] : most_lacking(reports);
+  const std::string several =
+      reports.size() > 1 ? render_processes(reports, most, late, options) + "\n" : std::string();
   return several + render_first_screen(most, options);
 }
 

@@ -57,6 +57,7 @@ void add_head(const Trace& trace, Report& report) {
   report.executable = printable(fact(trace, "executable"));
   report.folder = printable(fact(trace, "working_folder"));
   report.host = printable(fact(trace, "host"));
+  report.boot_id = printable(fact(trace, "boot_id"));
   report.rank = printable(fact(trace, "rank"));
   report.nccl = printable(fact(trace, "nccl_version"));
   report.level = printable(fact(trace, "level", trace.has_timeline() ? "timeline" : "syncs"));
@@ -74,6 +75,16 @@ void add_head(const Trace& trace, Report& report) {
   for (const Window& window : trace.windows) {
     report.windows.push_back(window.span);
     report.window_reasons.push_back(printable(window.open_reason));
+  }
+}
+
+// Sends and receives have turns of their own, and what is captured runs later.
+void add_collective_calls(const Trace& trace, Report& report) {
+  for (const Collective& one : trace.collectives) {
+    const auto known = trace.communicators.find(one.communicator);
+    if (one.peer >= 0 || one.captured || known == trace.communicators.end() || known->second.hash == 0) continue;
+    if (report.collective_calls.size() == kMostCollectiveCalls) return;
+    report.collective_calls.push_back({known->second.hash, one.turn, known->second.ranks, one.time_ns});
   }
 }
 
@@ -144,6 +155,7 @@ void add_work(const Trace& trace, Report& report) {
 void add_launches_and_overhead(const Trace& trace, Report& report) {
   report.launch_count = trace.launches.size();
   report.collective_count = trace.collectives.size();
+  if (!report.has_timeline) add_collective_calls(trace, report);
   for (const Launch& launch : trace.launches) {
     report.launch_host_ns = add_saturated(report.launch_host_ns, launch.span.length_ns());
   }

@@ -222,7 +222,8 @@ std::string render_first_screen(const Report& report, const ScreenOptions& optio
   return FirstScreen(report, options).run();
 }
 
-std::string render_processes(std::span<const Report> reports, const Report& shown, const ScreenOptions& options) {
+std::string render_processes(std::span<const Report> reports, const Report& shown, const std::optional<LateRank>& late,
+                             const ScreenOptions& options) {
   constexpr std::size_t kMostRows = 16;
   ScreenLines out(options);
   out.add(format_text("{} processes", reports.size()), Tint::kBold);
@@ -238,6 +239,19 @@ std::string render_processes(std::span<const Report> reports, const Report& show
                         ends_early(report) ? "ends early " : "", &report == &shown ? "<- shown below" : ""));
   }
   if (reports.size() > kMostRows) out.add(format_text("  and {} more", reports.size() - kMostRows));
+  if (late) {
+    const Report& last = reports[late->report];
+    out.empty();
+    out.add(
+        format_text("{} IS LATE", last.rank.empty() ? format_text("PROCESS {}", last.process_id) : "RANK " + last.rank),
+        Tint::kBold);
+    out.wrapped(
+        "  ",
+        format_text(
+            "It is the last to call {} of {} operations of NCCL, {} after the first (median). Whether GPUs wait for "
+            "it, and what a fix saves, needs --level=timeline.",
+            count_text(late->last_of), count_text(late->operations), duration_text(late->behind_ns)));
+  }
   return out.text();
 }
 

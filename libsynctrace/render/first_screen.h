@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "findings/job/late_rank.h"
 #include "findings/report/report.h"
 
 namespace synctrace {
@@ -23,6 +25,7 @@ struct ScreenOptions {
 std::string render_first_screen(const Report& report, const ScreenOptions& options);
 
 // Several processes, a line each; `shown` is the one whose first screen follows.
-std::string render_processes(std::span<const Report> reports, const Report& shown, const ScreenOptions& options);
+std::string render_processes(std::span<const Report> reports, const Report& shown, const std::optional<LateRank>& late,
+                             const ScreenOptions& options);
 
 }  // namespace synctrace

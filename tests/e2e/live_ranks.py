@@ -15,13 +15,13 @@ TOGETHER_NS = 200_000_000
 
 
 class LiveRanks(LiveCase):
-    def start_job(self, world, *, asks_cuda, **variables):
+    def start_job(self, world, *, asks_cuda, fault="kernel", **variables):
         """A launcher with its ranks; returns its number, and those of the ranks once all of them can be asked."""
         text = LAUNCHER if asks_cuda else LAUNCHER.replace("assert ctypes", "None and ctypes")
         (self.folder / "launcher.py").write_text(text, encoding="utf-8")
         process = self.start(harness.SYNCTRACE, "run", *harness.SIMULATED, "--dormant", "--quiet", "-o", "out/", "--", sys.executable,
                              self.folder / "launcher.py", world, json.dumps(TORCHRUN), harness.program("ranks"), self.folder,
-                             ENDLESS_STEPS, "kernel", SLOW_RANK, FAULT_MS, env=variables)
+                             ENDLESS_STEPS, fault, SLOW_RANK, FAULT_MS, env=variables)
         launcher = self.until(lambda: self.child_of(process.pid), "the launcher")
         self.addCleanup(self.kill_below, launcher)
         self.until(lambda: len(self.ranks()) == world, "the ranks")
@@ -73,6 +73,12 @@ class LiveRanks(LiveCase):
         first, last = [min(one) for one in times], [max(one) for one in times]
         self.assertLess(max(first) - min(first), TOGETHER_NS)
         self.assertLess(max(last) - min(first), 500_000_000 + TOGETHER_NS)
+
+    def test_the_rank_that_comes_late_is_named_without_the_work_of_the_gpu(self):
+        launcher, _ = self.start_job(2, asks_cuda=False, fault="host")
+        told = self.window(launcher, "--duration", "1s", "--level=syncs")
+        self.assertRegex(told.stderr, rf"RANK {SLOW_RANK} IS LATE\n  It is the last to call \d+ of \d+ operations of NCCL, 2\d\.\d ms after the first")
+        self.assertRegex(told.stderr, r"in slow_host_work|slow_host_work|ranks\.cu:\d+")
 
     def test_eight_ranks(self):
         launcher, _ = self.start_job(8, asks_cuda=False)

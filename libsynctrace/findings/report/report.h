@@ -63,12 +63,22 @@ struct LossReport {
   std::string sentence;
 };
 
+// A call of a collective operation of NCCL.
+struct CollectiveCall {
+  std::uint64_t communicator = 0;  // its hash: the same on all ranks
+  std::uint64_t turn = 0;          // the operation's number in it
+  std::uint32_t ranks = 0;         // in the communicator
+  Nanoseconds time_ns = 0;
+};
+inline constexpr std::size_t kMostCollectiveCalls = 10'000;
+
 struct Report {
   std::string path;
   std::string program;
   std::string executable;
   std::string folder;  // the working folder
   std::string host;
+  std::string boot_id;  // since when the host's clock goes; empty: not known
   std::string rank;
   std::string nccl;  // its version, where the process asked it for an operation
   std::string level;
@@ -112,6 +122,8 @@ struct Report {
   std::vector<CallSite> step_allocations;     // take or give back memory in steps that are no warm-up; likewise
   std::uint64_t launch_count = 0;
   std::uint64_t collective_count = 0;  // operations of NCCL that were called
+  std::vector<CollectiveCall>
+      collective_calls;  // the first of these, where the GPU's work was not recorded: late_rank()
   Nanoseconds launch_host_ns = 0;
   Nanoseconds overhead_ns = 0;
   std::uint64_t overhead_count = 0;

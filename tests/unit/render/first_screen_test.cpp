@@ -307,13 +307,21 @@ TEST_CASE("of several processes each has a line, and one is marked") {
   std::vector<Report> reports = {report(), report()};
   reports[0].rank = "0";
   reports[1].rank = "1";
-  const std::string text = render_processes(reports, reports[1], {});
+  const std::string text = render_processes(reports, reports[1], {}, {});
   CAPTURE(text);
   CHECK(shows(text, "2 processes"));
   CHECK(text.find("<- shown below") > text.find("     1 "));
   CHECK_FALSE(shows(text, "ends early"));
   reports[0].losses = {{"unclean-end", 1, Severity::kWarning, "the trace was not closed in order"}};
-  CHECK(shows(render_processes(reports, reports[1], {}), "ends early"));
+  CHECK(shows(render_processes(reports, reports[1], {}, {}), "ends early"));
+  CHECK_FALSE(shows(text, "IS LATE"));
+  const LateRank late{1, 660, 668, 21'000'000};
+  const std::string told = render_processes(reports, reports[1], late, {80});
+  CHECK(shows(told, "RANK 1 IS LATE\n"));
+  CHECK(shows(told, "It is the last to call 660 of 668 operations of NCCL, 21.0 ms after the"));
+  reports[1].rank.clear();
+  reports[1].process_id = 4711;
+  CHECK(shows(render_processes(reports, reports[1], late, {80}), "PROCESS 4711 IS LATE\n"));
 }
 
 }  // namespace synctrace::testing::first_screen_test
