@@ -16,23 +16,23 @@ constexpr Share kNearlyAlways = percent(80);
 constexpr Share kFelt = percent(5);               // share of a step
 constexpr Nanoseconds kFewestBehindNs = 100'000;  // calls of ranks that nothing keeps apart are closer
 
-struct Operation {
+struct MatchedCalls {
   std::map<std::size_t, Nanoseconds> called_ns;  // by row of the report; the first of each
   std::uint32_t ranks = 0;
 };
 
-using Operations = std::map<std::pair<std::uint64_t, std::uint64_t>, Operation>;  // by communicator and turn
+using CallsByTurn = std::map<std::pair<std::uint64_t, std::uint64_t>, MatchedCalls>;  // by communicator and turn
 
-Operations operations_of(std::span<const Report> reports) {
-  Operations operations;
+CallsByTurn calls_by_turn(std::span<const Report> reports) {
+  CallsByTurn calls;
   for (std::size_t row = 0; row < reports.size(); ++row) {
     for (const CollectiveCall& call : reports[row].collective_calls) {
-      Operation& one = operations[{call.communicator, call.turn}];
+      MatchedCalls& one = calls[{call.communicator, call.turn}];
       one.called_ns.try_emplace(row, call.time_ns);
       one.ranks = call.ranks;
     }
   }
-  return operations;
+  return calls;
 }
 
 bool share_a_clock(std::span<const Report> reports) {
@@ -47,10 +47,10 @@ std::optional<LateRank> late_rank(std::span<const Report> reports) {
   if (reports.size() < 2 || !share_a_clock(reports)) return std::nullopt;
   LateRank late;
   std::map<std::size_t, std::vector<Nanoseconds>> behind_ns;  // by row
-  for (const auto& [key, operation] : operations_of(reports)) {
-    if (operation.ranks < 2 || operation.called_ns.size() != operation.ranks) continue;
+  for (const auto& [key, matched] : calls_by_turn(reports)) {
+    if (matched.ranks < 2 || matched.called_ns.size() != matched.ranks) continue;
     const auto earlier = [](const auto& a, const auto& b) { return a.second < b.second; };
-    const auto [first, last] = std::minmax_element(operation.called_ns.begin(), operation.called_ns.end(), earlier);
+    const auto [first, last] = std::minmax_element(matched.called_ns.begin(), matched.called_ns.end(), earlier);
     behind_ns[last->first].push_back(last->second - first->second);
     ++late.operations;
   }
