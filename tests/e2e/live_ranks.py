@@ -2,6 +2,7 @@
 """One window of all ranks of a job: it begins at one moment, leaves a file a rank and one report, which names the slow rank as that
 of a whole recording does."""
 import json
+import re
 import sys
 
 import harness
@@ -15,13 +16,13 @@ TOGETHER_NS = 200_000_000
 
 
 class LiveRanks(LiveCase):
-    def start_job(self, world, *, asks_cuda, fault="kernel", **variables):
+    def start_job(self, world, *, asks_cuda, fault="kernel", fault_ms=FAULT_MS, **variables):
         """A launcher with its ranks; returns its number, and those of the ranks once all of them can be asked."""
         text = LAUNCHER if asks_cuda else LAUNCHER.replace("assert ctypes", "None and ctypes")
         (self.folder / "launcher.py").write_text(text, encoding="utf-8")
         process = self.start(harness.SYNCTRACE, "run", *harness.SIMULATED, "--dormant", "--quiet", "-o", "out/", "--", sys.executable,
                              self.folder / "launcher.py", world, json.dumps(TORCHRUN), harness.program("ranks"), self.folder,
-                             ENDLESS_STEPS, fault, SLOW_RANK, FAULT_MS, env=variables)
+                             ENDLESS_STEPS, fault, SLOW_RANK, fault_ms, env=variables)
         launcher = self.until(lambda: self.child_of(process.pid), "the launcher")
         self.addCleanup(self.kill_below, launcher)
         self.until(lambda: len(self.ranks()) == world, "the ranks")
@@ -75,10 +76,13 @@ class LiveRanks(LiveCase):
         self.assertLess(max(last) - min(first), 500_000_000 + TOGETHER_NS)
 
     def test_the_rank_that_comes_late_is_named_without_the_work_of_the_gpu(self):
-        launcher, _ = self.start_job(2, asks_cuda=False, fault="host")
-        told = self.window(launcher, "--duration", "1s", "--level=syncs")
-        self.assertRegex(told.stderr, rf"RANK {SLOW_RANK} IS LATE\n  It is the last to call \d+ of \d+ operations of NCCL, 2\d\.\d ms after the first")
-        self.assertRegex(told.stderr, r"in slow_host_work|slow_host_work|ranks\.cu:\d+")
+        fault_ms = 60  # of a processor, which others use, too: longer than one of these holds up the other rank
+        launcher, _ = self.start_job(2, asks_cuda=False, fault="host", fault_ms=fault_ms)
+        told = self.window(launcher, "--duration", "3s", "--level=syncs")
+        late = re.search(rf"RANK {SLOW_RANK} IS LATE\n  It is the last to call \d+ of \d+ operations of NCCL, ([\d.]+) ms after the first", told.stderr)
+        self.assertTrue(late, told.stderr)
+        self.assertGreater(float(late[1]), 0.9 * fault_ms)
+        self.assertRegex(told.stderr, r"What else the host did[^\n]*\n  ranks\.cu:\d+ +(clock_gettime|for \(volatile)")
 
     def test_eight_ranks(self):
         launcher, _ = self.start_job(8, asks_cuda=False)
