@@ -76,7 +76,7 @@ class LiveRanks(LiveCase):
         self.assertLess(max(last) - min(first), 500_000_000 + TOGETHER_NS)
 
     def test_the_rank_that_comes_late_is_named_without_the_work_of_the_gpu(self):
-        fault_ms = 60  # of a processor, which others use, too: longer than one of these holds up the other rank
+        fault_ms = 60  # busy neighbours hold up the other rank for less
         launcher, _ = self.start_job(2, asks_cuda=False, fault="host", fault_ms=fault_ms)
         told = self.window(launcher, "--duration", "3s", "--level=syncs")
         late = re.search(rf"RANK {SLOW_RANK} IS LATE\n  It is the last to call \d+ of \d+ operations of NCCL, ([\d.]+) ms after the first", told.stderr)
