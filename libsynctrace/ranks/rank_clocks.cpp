@@ -6,7 +6,9 @@
 #include <deque>
 #include <map>
 #include <utility>
+#include <vector>
 
+#include "base/median.h"
 #include "model/tolerances.h"
 
 namespace synctrace {
@@ -20,12 +22,6 @@ struct End {
   Nanoseconds at_ns = 0;  // on the rank's own clock
   Nanoseconds ahead_ns = 0;
 };
-
-Nanoseconds median_of(std::vector<Nanoseconds> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 Nanoseconds median_ahead(std::span<const End> ends) {
   std::vector<Nanoseconds> values;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/format_text.h"
+#include "base/median.h"
 
 namespace synctrace {
 namespace {
@@ -41,10 +42,7 @@ const char* name_of(WatchRule::Quantity quantity) {
 
 std::optional<double> RuleWatch::median() const {
   if (healthy_.size() < kFewestForMedian) return std::nullopt;
-  std::vector<double> sorted(healthy_.begin(), healthy_.end());
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  return median_of(std::vector<double>(healthy_.begin(), healthy_.end()));
 }
 
 bool RuleWatch::is_seen_in(std::span<const Look> looks) const {

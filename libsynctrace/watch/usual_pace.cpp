@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
+
+#include "base/median.h"
 
 namespace synctrace {
 namespace {
@@ -47,15 +50,13 @@ double UsualPace::usual_rate(const std::string& line) const {
     const auto found = look.find(line);
     rates.push_back(found == look.end() ? 0.0 : found->second);
   }
-  const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
-  std::nth_element(rates.begin(), middle, rates.end());
-  return *middle;
+  return median_of(std::move(rates));
 }
 
 bool UsualPace::is_known() const {
   if (looks_.size() < kFewestLooks) return false;
   return std::any_of(looks_.begin(), looks_.end(), [&](const auto& look) {
-    return std::any_of(look.begin(), look.end(), [&](const auto& line) { return is_usual(line.first); });
+    return std::any_of(look.begin(), look.end(), [&](const auto& line) { return usual_rate(line.first) > 0.0; });
   });
 }
 

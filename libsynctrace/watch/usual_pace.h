@@ -31,7 +31,6 @@ class UsualPace {
 
  private:
   double usual_rate(const std::string& line) const;
-  bool is_usual(const std::string& line) const { return usual_rate(line) > 0.0; }
 
   std::deque<std::map<std::string, double, std::less<>>> looks_;
 };

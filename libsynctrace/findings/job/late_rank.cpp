@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/median.h"
 #include "base/shares.h"
 
 namespace synctrace {
@@ -57,12 +58,9 @@ std::optional<LateRank> late_rank(std::span<const Report> reports) {
   if (late.operations < kFewestOperations) return std::nullopt;
   const auto most = std::max_element(behind_ns.begin(), behind_ns.end(),
                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  std::vector<Nanoseconds>& behind = most->second;
-  const auto middle = behind.begin() + static_cast<std::ptrdiff_t>(behind.size() / 2);
-  std::nth_element(behind.begin(), middle, behind.end());
   late.report = most->first;
-  late.last_of = behind.size();
-  late.behind_ns = *middle;
+  late.last_of = most->second.size();
+  late.behind_ns = median_of(most->second);
   const double step_ns = static_cast<double>(reports[late.report].steps.ordinary_mean_ns);
   const bool is_felt = late.behind_ns >= kFewestBehindNs && static_cast<double>(late.behind_ns) >= kFelt.of(step_ns);
   const bool is_usual = static_cast<double>(late.last_of) >= kNearlyAlways.of(static_cast<double>(late.operations));
