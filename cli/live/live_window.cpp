@@ -28,6 +28,10 @@ bool has_open_window(const std::string& status) {
   return state == "recording" || state == "stopping";
 }
 
+const char* why_silent(int pid) {
+  return is_living_process(std::to_string(pid)) ? " did not answer; see synctrace ps." : " has ended.";
+}
+
 std::vector<DormantProcess> request_all(std::span<const DormantProcess> processes, const std::string& request,
                                         const char* who) {
   const std::vector<std::string> answers = ask_all(processes, request, kPatienceMs);
@@ -35,7 +39,7 @@ std::vector<DormantProcess> request_all(std::span<const DormantProcess> processe
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const std::string_view refused = format::value_of(answers[i], format::kKeyError);
     if (answers[i].empty())
-      say::error(who, format_text("process {} did not answer; has it ended? See synctrace ps", processes[i].pid));
+      say::error(who, format_text("process {}{}", processes[i].pid, why_silent(processes[i].pid)));
     else if (!refused.empty())
       say::error(who, format_text("process {}: {}.", processes[i].pid, refused));
     else

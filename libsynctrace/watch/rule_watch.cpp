@@ -53,7 +53,7 @@ std::optional<double> RuleWatch::value_in(const Look& look) const {
   if (rule_.quantity == WatchRule::Quantity::kStep && rule_.is_of_median) {
     const std::optional<double> slowdown = pace_.slowdown(look), usual = median();
     if (slowdown && usual) return *usual * *slowdown;
-    if (usual && pace_.is_known()) return std::nullopt;
+    if (usual && pace_.is_known(look.length_s)) return std::nullopt;
   }
   return figure(look, rule_);
 }

@@ -53,11 +53,11 @@ double UsualPace::usual_rate(const std::string& line) const {
   return median_of(std::move(rates));
 }
 
-bool UsualPace::is_known() const {
+bool UsualPace::is_known(double length_s) const {
   if (looks_.size() < kFewestLooks) return false;
-  return std::any_of(looks_.begin(), looks_.end(), [&](const auto& look) {
-    return std::any_of(look.begin(), look.end(), [&](const auto& line) { return usual_rate(line.first) > 0.0; });
-  });
+  const auto is_often = [&](const auto& line) { return usual_rate(line.first) * length_s >= kFewestUsual; };
+  return std::any_of(looks_.begin(), looks_.end(),
+                     [&](const auto& look) { return std::any_of(look.begin(), look.end(), is_often); });
 }
 
 std::optional<double> UsualPace::slowdown(const Look& look) const {

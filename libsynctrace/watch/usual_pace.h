@@ -22,8 +22,9 @@ class UsualPace {
   // A look that is as usual, or at another loop. The last 60 count.
   void add(const Look& look);
 
-  // Some line is usual, so a look that has none of them is at another loop, whose steps are not to be compared.
-  bool is_known() const;
+  // Some line is usual, and often enough in a look of this length to be judged by. One that has none of them then is at
+  // another loop, whose steps are not to be compared.
+  bool is_known(double length_s) const;
 
   // 2: the loop goes half as fast as usual; not above 1 where chance explains it. Nothing: too few looks, or no line
   // that is in most of them called often enough, as behind the loop's end.

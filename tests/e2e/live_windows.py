@@ -306,6 +306,10 @@ class Windows(LiveCase):
         asked = min(clock["monotonic_ns"] for clock in records.of("clock"))
         self.assertGreater(opened["time_ns"] - asked, 500_000_000)
         self.assertGreaterEqual(min(kernel["begin_ns"] for kernel in records.of("kernel")), opened["time_ns"] - 20_000_000)
+        # A call or a range that was open when it began may be seen to end; nothing before it is.
+        for kind in ("call", "launch", "nvtx_push"):
+            first = min(record.get("begin_ns", record.get("time_ns")) for record in records.of(kind))
+            self.assertGreaterEqual(first, opened["time_ns"] - 20_000_000, kind)
         self.assertEqual((opened["open"], closed["open"]), (1, 0))
 
     def test_a_folder_that_is_taken_away_is_no_word_of_the_program(self):

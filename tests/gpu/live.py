@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows of programs that run (run --dormant, start, stop, attach), on a real GPU.
 
-  live.py --synctrace BIN --out OUT [--only cycles,left,attach] [--cycles 200] [--rounds 1] [--attaches 50] [--kinds eager,read,graph,jax]
+  live.py --synctrace BIN --out OUT [--only cycles,told,left,attach] [--cycles 200] [--rounds 1] [--attaches 50] [--kinds eager,read,graph,jax]
       [--matrix PROGRAM] [--record FOLDER]
 
 cycles: windows opened and closed again and again in each kind of live_program.py, and in graph_matrix (--matrix), all at once; the
   programs end as they should, the last window says what the first said, memory stays.
+told: windows of a loop that waits for the GPU nearly all the time, and of one that launches nearly all the time. Each has all waits,
+  and each call its own number. Once CUPTI lost both behind the first windows (docs/decisions/0049).
 left: what a closed window leaves behind, one program at a time: its median step of the seconds behind a window beside those before it,
   the window of level timeline, of level syncs, or none (the drift of the program itself).
 attach: programs that were not prepared, attached to at random moments, eight at a time, and recorded once.
@@ -36,6 +38,8 @@ MATRIX = ("threads", "many", "xla", "updated")
 FOREVER = 100_000_000
 AT_ONCE = 8
 LEFT_S = 3.5
+TOLD, TOLD_WINDOWS = ("waits", "eager", "read"), 12
+WAITS = ("33554563", "33554597")  # cudaStreamSynchronize, cudaDeviceSynchronize
 
 
 class Program:
@@ -153,6 +157,25 @@ class Live:
         self.rows.add_of("unharmed", f"programs that ended as they should behind {self.options.cycles} windows each", sum(not fault for fault, _, _ in results), len(results))
         self.rows.add_of("unharmed", "windows of these that were recorded", sum(done for _, done, _ in results), sum(count for _, _, count in results))
 
+    def told(self):
+        good = count = 0
+        for kind in TOLD:
+            program = Program(kind, TOLD_WINDOWS * 3, self.options.synctrace)
+            program.ready.wait(LIMIT_S)
+            for number in range(TOLD_WINDOWS):
+                trace, level = self.options.out / "told.synctrace", ("timeline", "syncs")[number // 2 % 2]
+                self.window(program.pid, trace, "--duration", "400ms", level=level)
+                calls = re.findall(r"^(?:call|launch) .*api=(\d+) correlation=(\d+)", self.cli("dump", trace).stdout, re.MULTILINE)
+                waits = sum(api in WAITS for api, _ in calls)
+                expected = 400_000 / statistics.median(program.steps_us(0, 1 << 63))
+                is_good = waits >= 0.6 * expected - 1 and len({one for _, one in calls}) == len(calls)
+                good, count = good + is_good, count + 1
+                if not is_good:
+                    self.tell(part="told", kind=kind, number=number, level=level, calls=len(calls), waits=waits, expected=expected)
+            os.kill(program.pid, signal.SIGKILL)
+            program.process.wait()
+        self.rows.add_of("unharmed", "windows of loops of waits and of launches that have all calls", good, count)
+
     def left(self):
         ratios = {}
         for _ in range(self.options.rounds):
@@ -217,7 +240,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--synctrace", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--only", default="cycles,left,attach")
+    parser.add_argument("--only", default="cycles,told,left,attach")
     parser.add_argument("--cycles", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--matrix", type=pathlib.Path)

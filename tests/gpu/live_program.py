@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops that live.py records while they run: live_program.py KIND SECONDS. KIND: eager, read, graph (made before any window), jax.
+"""Loops that live.py records while they run: live_program.py KIND SECONDS. KIND: eager, read, graph (made before any window), waits, jax.
 Prints "ready" behind the warm-up, then a line each quarter second: the time (CLOCK_MONOTONIC, ns), steps so far, and the median
 step since the last line in microseconds; at the end a checksum of what the loop has computed."""
 import statistics
@@ -40,6 +40,14 @@ def torch_loop(kind):
             torch.cuda.synchronize()
             return result
         return replay, lambda value: float(value)
+    if kind == "waits":  # the host is in a wait nearly all the time
+        matrix = torch.randn(4096, 4096, device="cuda")
+
+        def waits():
+            for _ in range(10):
+                product = matrix @ matrix
+            return product.sum().item()
+        return waits, float
     if kind == "read":
         def read():
             return step().item()

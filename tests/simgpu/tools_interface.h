@@ -16,8 +16,9 @@ extern "C" {
 #define SIMGPU_RUNTIME_SYMBOL "simgpu_runtime_interface"  // SimgpuRuntime* (void), in libcudart
 #define SIMGPU_TOOLS_SYMBOL "simgpu_tools_interface"      // const SimgpuTools* (void), in libcupti
 
-// What a tool wants to know about one API function; bits of SimgpuTools::interest.
-enum { SIMGPU_WANTS_CALLBACK = 1, SIMGPU_WANTS_RECORD = 2 };
+// What a tool wants to know about one API function; bits of SimgpuTools::interest. OFF_ALONE: its callback went off by
+// cuptiEnableCallback, not with its domain.
+enum { SIMGPU_WANTS_CALLBACK = 1, SIMGPU_WANTS_RECORD = 2, SIMGPU_OFF_ALONE = 4 };
 
 // One activity before its times are known. `kind` is a CUpti_ActivityKind; the union's member
 // follows from it. Strings must live until the process ends.

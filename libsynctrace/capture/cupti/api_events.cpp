@@ -23,28 +23,34 @@ namespace {
 using format::CopyKind;
 using format::MemoryKind;
 
-// The call that the thread is in. A nested call only deepens it. A call whose exit never came (its callbacks were
-// switched off meanwhile) is recognised by the lapses of its scope and forgotten.
+// The call that the thread is in. The driver's call under one of the runtime's has its number (correlation) and only
+// deepens it. Where callbacks went off or on meanwhile, exits may not come, and one of a call that began unseen may.
 struct OpenCall {
   std::int64_t begin_ns = 0;
   std::uint32_t depth = 0;
-  std::uint32_t lapses = 0;
+  std::uint32_t lapses = 0;  // of its scope
+  std::uint32_t switches = 0;
+  std::uint32_t trace = 0;
   Scope scope{};
   format::ApiDomain domain{};
   std::uint32_t callback_id = 0;
+  CorrelationId correlation{};
   const TracedCall* traced = nullptr;
   CallStack stack;
 };
 
 thread_local __attribute__((tls_model("initial-exec"))) OpenCall open_call;
-// A run of queries that may still go on.
+// The trace that is being recorded: a call that began in the one before is not this one's.
+constinit std::atomic<std::uint32_t> trace_count{0};
+// A run of queries that may still go on, and its trace.
 thread_local __attribute__((tls_model("initial-exec"))) format::Poll open_poll;
+thread_local __attribute__((tls_model("initial-exec"))) std::uint32_t open_poll_trace = 0;
 
 bool is_in_call() noexcept { return open_call.depth != 0 && open_call.lapses == lapses_of(open_call.scope); }
 
 void flush_poll() noexcept {
   if (open_poll.count == 0) return;
-  push_event(open_poll);
+  if (open_poll_trace == trace_count.load(std::memory_order_relaxed)) push_event(open_poll);
   open_poll.count = 0;
 }
 
@@ -53,11 +59,12 @@ void count_poll(const TracedCall& call, const CallArguments& arguments, std::int
   const ApiId api = format::make_api_id(call.domain, call.callback_id);
   const std::uint64_t object = arguments.has_stream ? to_address(arguments.stream) : arguments.object;
   const std::int64_t open_end_ns = open_poll.begin_ns + static_cast<std::int64_t>(open_poll.duration_ns);
-  const bool continues = open_poll.count != 0 && open_poll.api == api && open_poll.object == object &&
-                         open_call.begin_ns - open_end_ns < format::kPollGapNs;
+  const bool continues = open_poll.count != 0 && open_poll_trace == open_call.trace && open_poll.api == api &&
+                         open_poll.object == object && open_call.begin_ns - open_end_ns < format::kPollGapNs;
   if (!continues) {
     flush_poll();
     open_poll = {};
+    open_poll_trace = open_call.trace;
     open_poll.thread = this_thread_id();
     open_poll.begin_ns = open_call.begin_ns;
     open_poll.api = api;
@@ -230,14 +237,19 @@ void tell_sampler(StackId stack, std::uint32_t epoch) noexcept {
 }
 
 void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_CallbackData& data) noexcept {
+  const auto correlation = static_cast<CorrelationId>(data.correlationId);
   // The runtime is never called from within a call on the same thread, so a runtime call is always outermost.
-  if (domain != format::ApiDomain::kRuntime && is_in_call()) {
+  const bool is_nested =
+      domain != format::ApiDomain::kRuntime && open_call.depth != 0 && open_call.correlation == correlation;
+  if (is_nested) {
     ++open_call.depth;
     return;
   }
   const TracedCall* traced = find_traced_call(domain, callback_id);
   const Scope scope = traced == nullptr ? Scope::kTimeline : traced->scope;
-  open_call = {now_ns(), 1, lapses_of(scope), scope, domain, callback_id, traced, {}};
+  open_call = {now_ns(), 1,      lapses_of(scope), switch_epoch(), trace_count.load(std::memory_order_relaxed),
+               scope,    domain, callback_id,      correlation,    traced,
+               {}};
   if (traced != nullptr) {
     if (!traced->is_plain) prepare_for_effects(*traced, data);
     open_call.stack = stack_at_entry(*traced, data.functionParams, open_call.begin_ns);
@@ -246,9 +258,17 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
   }
 }
 
+// Whether this is the end of the open call, which then is no longer open.
+bool ends_open_call(format::ApiDomain domain, std::uint32_t callback_id, CorrelationId correlation) noexcept {
+  if (open_call.depth == 0 || open_call.correlation != correlation) return false;
+  const bool is_it = open_call.domain == domain && open_call.callback_id == callback_id;
+  if (is_it && open_call.switches != switch_epoch()) open_call.depth = 1;
+  if (--open_call.depth != 0) return false;
+  return is_it && open_call.trace == trace_count.load(std::memory_order_relaxed);
+}
+
 void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_CallbackData& data) noexcept {
-  if (open_call.depth == 0 || --open_call.depth != 0) return;
-  if (open_call.domain != domain || open_call.callback_id != callback_id) return;
+  if (!ends_open_call(domain, callback_id, static_cast<CorrelationId>(data.correlationId))) return;
   const std::int64_t end_ns = now_ns();
   const TracedCall* traced = open_call.traced;
   if (traced == nullptr) return;
@@ -290,7 +310,10 @@ void on_state(CUpti_CallbackId id, const CUpti_StateData& data) noexcept {
 
 void flush_open_poll() noexcept { flush_poll(); }
 
-void forget_streams() noexcept { stream_epoch.fetch_add(1, std::memory_order_acq_rel); }
+void forget_last_trace_calls() noexcept {
+  trace_count.fetch_add(1, std::memory_order_relaxed);
+  stream_epoch.fetch_add(1, std::memory_order_acq_rel);
+}
 
 bool inside_cuda_call() noexcept { return is_in_call(); }
 

@@ -14,8 +14,9 @@ void CUPTIAPI on_cupti_callback(void* user_data, CUpti_CallbackDomain domain, CU
 // A run of queries that has not ended yet becomes an event. The thread whose run it is, when it ends.
 void flush_open_poll() noexcept;
 
-// CUPTI came anew: it may number streams otherwise. While nothing is recorded.
-void forget_streams() noexcept;
+// Another trace begins: calls and queries that threads are in are not its own, and CUPTI may number streams otherwise.
+// While nothing is recorded.
+void forget_last_trace_calls() noexcept;
 
 // Whether the calling thread is inside a CUDA call that is traced: what it waits for there is that call's.
 bool inside_cuda_call() noexcept;

@@ -60,6 +60,7 @@ bool resolve_all(void* handle, CuptiFunctions& f) noexcept {
   return resolve(handle, "cuptiGetVersion", f.GetVersion) && resolve(handle, "cuptiSubscribe", f.Subscribe) &&
          resolve(handle, "cuptiUnsubscribe", f.Unsubscribe) &&
          resolve(handle, "cuptiEnableCallback", f.EnableCallback) &&
+         resolve(handle, "cuptiEnableDomain", f.EnableDomain) &&
          resolve(handle, "cuptiActivityRegisterCallbacks", f.ActivityRegisterCallbacks) &&
          resolve(handle, "cuptiActivityEnable", f.ActivityEnable) &&
          resolve(handle, "cuptiActivityDisable", f.ActivityDisable) &&

@@ -17,6 +17,7 @@ struct CuptiFunctions {
   decltype(&::cuptiSubscribe_v2) Subscribe_v2 = nullptr;  // optional: since 13.0
   decltype(&::cuptiUnsubscribe) Unsubscribe = nullptr;
   decltype(&::cuptiEnableCallback) EnableCallback = nullptr;
+  decltype(&::cuptiEnableDomain) EnableDomain = nullptr;
   decltype(&::cuptiActivityRegisterCallbacks) ActivityRegisterCallbacks = nullptr;
   decltype(&::cuptiActivityRegisterTimestampCallback) ActivityRegisterTimestampCallback = nullptr;  // optional
   decltype(&::cuptiActivityEnable) ActivityEnable = nullptr;

@@ -105,23 +105,35 @@ void CuptiSwitch::set_records(bool on) noexcept {
   pthread_mutex_unlock(&lock_);
 }
 
-void CuptiSwitch::set_callbacks(Scope scope, Sources next) noexcept {
-  const auto goes_off = [&](const TracedCall& call) {
+bool CuptiSwitch::goes_off(Scope scope, Sources next) const noexcept {
+  return std::any_of(traced_calls().begin(), traced_calls().end(), [&](const TracedCall& call) {
     return call.scope == scope && has_callbacks(current_, call) && !has_callbacks(next, call);
-  };
+  });
+}
+
+// Not one by one: where a thread is in a call whose callback goes off alone, CUPTI 13.0 takes its later calls for
+// nested ones. They get that call's id, and behind the second such switch none is told (docs/decisions/0049).
+void CuptiSwitch::all_callbacks_off() noexcept {
+  for (const CUpti_CallbackDomain domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API})
+    cupti->EnableDomain(0, subscriber_, domain);
+}
+
+void CuptiSwitch::set_callbacks(Sources next) noexcept {
+  const bool lapses[] = {goes_off(Scope::kAlways, next), goes_off(Scope::kTimeline, next)};
+  const bool any = lapses[0] || lapses[1];
   // Before and after: a call that begins while others go off is told from a later one, too.
-  const bool lapses = std::any_of(traced_calls().begin(), traced_calls().end(), goes_off);
-  const auto count_lapse = [&] {
-    if (lapses) lapse_counts[static_cast<int>(scope)].fetch_add(1, std::memory_order_relaxed);
+  const auto count_lapses = [&] {
+    for (int scope = 0; scope < 2; ++scope) lapse_counts[scope].fetch_add(lapses[scope], std::memory_order_relaxed);
   };
-  count_lapse();
+  count_lapses();
+  if (any) all_callbacks_off();
   for (const TracedCall& call : traced_calls()) {
-    const bool on = has_callbacks(next, call);
-    if (call.scope != scope || on == has_callbacks(current_, call)) continue;
-    const CUptiResult result = cupti->EnableCallback(on ? 1 : 0, subscriber_, domain_of(call), call.callback_id);
-    if (on && result != CUPTI_SUCCESS) unknown_calls_.fetch_add(1, std::memory_order_relaxed);
+    const bool is_on = !any && has_callbacks(current_, call);
+    if (is_on || !has_callbacks(next, call)) continue;
+    const CUptiResult result = cupti->EnableCallback(1, subscriber_, domain_of(call), call.callback_id);
+    if (result != CUPTI_SUCCESS) unknown_calls_.fetch_add(1, std::memory_order_relaxed);
   }
-  count_lapse();
+  count_lapses();
 }
 
 void CuptiSwitch::switch_to(Sources next) noexcept {
@@ -130,8 +142,7 @@ void CuptiSwitch::switch_to(Sources next) noexcept {
     switch_count.fetch_add(1, std::memory_order_relaxed);
     // Off before the callbacks go, on after they came: no event is taken for the wrong state.
     if (state_of(next) < state_of(current_)) recorder_state.store(state_of(next), std::memory_order_relaxed);
-    set_callbacks(Scope::kAlways, next);
-    set_callbacks(Scope::kTimeline, next);
+    set_callbacks(next);
     recorder_state.store(state_of(next), std::memory_order_relaxed);
     discards_.store(next == Sources::kRecordsOnly, std::memory_order_relaxed);
     current_ = next;

@@ -61,7 +61,9 @@ class CuptiSwitch {
 
  private:
   void ask_for_graphs() noexcept;
-  void set_callbacks(Scope scope, Sources next) noexcept;
+  bool goes_off(Scope scope, Sources next) const noexcept;
+  void all_callbacks_off() noexcept;
+  void set_callbacks(Sources next) noexcept;
 
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   CUpti_SubscriberHandle subscriber_ = nullptr;

@@ -75,8 +75,8 @@ void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexc
   opens_ = wants_timeline_ || settings.is_live;
   outside_ = opens_ && settings.only_windows ? Sources::kQuiet : Sources::kSyncs;
   clock_allows_ = clock_allows(start_ns);
-  // Nothing before a window of level syncs: no record of the trace tells where it begins.
-  if (wants_timeline_ || !opens_) cupti_switch.switch_to(outside_);
+  // Nothing before a live window: ranks wait for a common moment, and what they do meanwhile is not of the window.
+  if (!settings.is_live) cupti_switch.switch_to(outside_);
   update("start");
   started_.store(true, std::memory_order_release);
 }

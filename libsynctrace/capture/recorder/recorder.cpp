@@ -292,7 +292,7 @@ void Recorder::forget_last_trace() noexcept {
   names.forget_written();
   nccl.forget_written();
   ranges.begin_late();
-  forget_streams();
+  forget_last_trace_calls();
   stack_counts.reset();
   samples.take_until(samples.ready(), [](const SampledRun&) {});
   samples.counts.reset();

@@ -24,7 +24,8 @@ constexpr std::size_t kMaxCbid = 1024;
 static_assert(CUPTI_RUNTIME_TRACE_CBID_SIZE <= kMaxCbid);
 static_assert(CUPTI_DRIVER_TRACE_CBID_SIZE <= kMaxCbid);
 
-std::array<std::array<std::atomic<bool>, kMaxCbid>, CUPTI_CB_DOMAIN_SIZE> enabled{};
+enum class Callback : std::uint8_t { kOff, kOn, kOffAlone };
+std::array<std::array<std::atomic<Callback>, kMaxCbid>, CUPTI_CB_DOMAIN_SIZE> callbacks{};
 
 // Never freed: a callback may be in flight on another thread after cuptiUnsubscribe.
 std::atomic<CUpti_Subscriber_st*> current{nullptr};
@@ -40,8 +41,9 @@ bool holds(CUpti_SubscriberHandle subscriber) {
 bool valid(CUpti_CallbackDomain domain) { return domain > CUPTI_CB_DOMAIN_INVALID && domain < CUPTI_CB_DOMAIN_SIZE; }
 
 void enable_all(CUpti_CallbackDomain domain, bool on) {
-  for (std::atomic<bool>& flag : enabled[domain]) flag.store(on, std::memory_order_release);
-  enabled[domain][0].store(false, std::memory_order_release);
+  for (std::atomic<Callback>& one : callbacks[domain])
+    one.store(on ? Callback::kOn : Callback::kOff, std::memory_order_release);
+  callbacks[domain][0].store(Callback::kOff, std::memory_order_release);
 }
 
 // The name of whoever holds the slot, or empty: another tool by SIMGPU_SUBSCRIBER_TAKEN, or us.
@@ -76,7 +78,9 @@ CUptiResult subscribe(CUpti_SubscriberHandle* result, CUpti_CallbackFunc functio
 std::uint32_t interest_in(std::uint32_t domain, std::uint32_t cbid) {
   if (domain >= CUPTI_CB_DOMAIN_SIZE || cbid >= kMaxCbid) return 0;
   std::uint32_t interest = 0;
-  if (enabled[domain][cbid].load(std::memory_order_acquire)) interest |= SIMGPU_WANTS_CALLBACK;
+  const Callback callback = callbacks[domain][cbid].load(std::memory_order_acquire);
+  if (callback == Callback::kOn) interest |= SIMGPU_WANTS_CALLBACK;
+  if (callback == Callback::kOffAlone) interest |= SIMGPU_OFF_ALONE;
   if (collects_api(domain, cbid)) interest |= SIMGPU_WANTS_RECORD;
   return interest;
 }
@@ -116,7 +120,7 @@ SIMGPU_EXPORT CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberH
   if (!holds(subscriber) || !valid(domain) || cbid == 0 || cbid >= kMaxCbid) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
-  enabled[domain][cbid].store(enable != 0, std::memory_order_release);
+  callbacks[domain][cbid].store(enable != 0 ? Callback::kOn : Callback::kOffAlone, std::memory_order_release);
   return CUPTI_SUCCESS;
 }
 
@@ -142,7 +146,7 @@ SIMGPU_EXPORT CUptiResult cuptiGetCallbackState(uint32_t* enable, CUpti_Subscrib
   if (!holds(subscriber) || !valid(domain) || enable == nullptr || cbid >= kMaxCbid) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
-  *enable = enabled[domain][cbid].load(std::memory_order_acquire) ? 1 : 0;
+  *enable = callbacks[domain][cbid].load(std::memory_order_acquire) == Callback::kOn ? 1 : 0;
   return CUPTI_SUCCESS;
 }
 

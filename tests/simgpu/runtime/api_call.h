@@ -56,6 +56,7 @@ class TracedCall {
 
  private:
   void call_back(CUpti_ApiCallbackSite where, std::uint32_t* result);
+  void tell_exit(std::uint32_t* result);
 
   const CallSite& site_;
   const void* parameters_;
@@ -63,6 +64,7 @@ class TracedCall {
   const SimgpuTools* tools_;
   std::uint32_t interest_ = 0;
   std::uint64_t slot_ = 0;  // the tool's correlationData
+  bool is_told_ = false;    // that it began
   Nanoseconds began_ = 0;
 };
 

@@ -27,12 +27,16 @@ class Callbacks {
   void runtime(CUpti_ApiCallbackSite site, CUpti_CallbackId id) { call(site, CUPTI_CB_DOMAIN_RUNTIME_API, id); }
   void driver(CUpti_ApiCallbackSite site, CUpti_CallbackId id) { call(site, CUPTI_CB_DOMAIN_DRIVER_API, id); }
 
+  // Calls from here on are another one, as CUPTI numbers them; the driver's under one of the runtime's has its number.
+  void next() { ++data_.correlationId; }
+
   // What was recorded of them since the last time.
   static Calls take() {
     Calls names;
     thread_buffers.for_each([&](ThreadBuffer& buffer) {
       buffer.take_all([&](const EventView& event) {
         if (event.kind == format::RecordKind::kCall) names.push_back(name_of(event.as<format::Call>().api));
+        if (event.kind == format::RecordKind::kPoll) names.push_back(name_of(event.as<format::Poll>().api));
         if (event.kind == format::RecordKind::kLaunch) names.push_back(name_of(event.as<format::Launch>().api));
       });
     });
@@ -63,6 +67,7 @@ class Callbacks {
 };
 
 constexpr CUpti_CallbackId kWait = CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020;
+constexpr CUpti_CallbackId kQuery = CUPTI_RUNTIME_TRACE_CBID_cudaStreamQuery_v3020;
 constexpr CUpti_CallbackId kDriverWait = CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize;
 constexpr CUpti_CallbackId kLaunch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
 
@@ -71,6 +76,7 @@ void lapse(Scope scope) { lapse_counts[static_cast<int>(scope)].fetch_add(1); }
 TEST_CASE("a wait is one event with the driver's call under it, also when a window opens or closes in it") {
   Callbacks cupti;
   for (const bool switches : {false, true}) {
+    cupti.next();
     cupti.runtime(CUPTI_API_ENTER, kWait);
     if (switches) {
       switch_count.fetch_add(1);
@@ -85,20 +91,55 @@ TEST_CASE("a wait is one event with the driver's call under it, also when a wind
   }
 }
 
+TEST_CASE("a wait is recorded whose nested end was not told because callbacks were switched") {
+  Callbacks cupti;
+  cupti.runtime(CUPTI_API_ENTER, kWait);
+  cupti.driver(CUPTI_API_ENTER, kDriverWait);
+  switch_count.fetch_add(1);
+  cupti.runtime(CUPTI_API_EXIT, kWait);
+  CHECK(Callbacks::take() == Calls{"cudaStreamSynchronize"});
+}
+
 TEST_CASE("a call whose exit was switched off hides none of those behind it") {
   Callbacks cupti;
   cupti.driver(CUPTI_API_ENTER, kLaunch);
   lapse(Scope::kTimeline);
   CHECK_FALSE(inside_cuda_call());
+  cupti.next();
   cupti.driver(CUPTI_API_ENTER, kDriverWait);
   cupti.driver(CUPTI_API_EXIT, kDriverWait);
   CHECK(Callbacks::take() == Calls{"cuStreamSynchronize"});
 
+  cupti.next();
   cupti.driver(CUPTI_API_ENTER, kDriverWait);
   lapse(Scope::kAlways);
+  cupti.next();
   cupti.driver(CUPTI_API_ENTER, kDriverWait);
   cupti.driver(CUPTI_API_EXIT, kDriverWait);
   CHECK(Callbacks::take() == Calls{"cuStreamSynchronize"});
+}
+
+TEST_CASE("the end of a call that began unseen is not that of one whose end was missed") {
+  Callbacks cupti;
+  cupti.runtime(CUPTI_API_ENTER, kWait);
+  lapse(Scope::kAlways);
+  cupti.next();
+  cupti.runtime(CUPTI_API_EXIT, kWait);
+  CHECK(Callbacks::take().empty());
+}
+
+TEST_CASE("calls and queries that began in one trace are not in the next") {
+  Callbacks cupti;
+  cupti.runtime(CUPTI_API_ENTER, kQuery);
+  cupti.runtime(CUPTI_API_EXIT, kQuery);
+  cupti.next();
+  cupti.runtime(CUPTI_API_ENTER, kWait);
+  forget_last_trace_calls();
+  cupti.runtime(CUPTI_API_EXIT, kWait);
+  cupti.next();
+  cupti.runtime(CUPTI_API_ENTER, kWait);
+  cupti.runtime(CUPTI_API_EXIT, kWait);
+  CHECK(Callbacks::take() == Calls{"cudaStreamSynchronize"});
 }
 
 }  // namespace

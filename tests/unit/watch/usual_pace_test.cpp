@@ -61,15 +61,19 @@ TEST_CASE("nothing is known before five looks, and behind the loop") {
 
 TEST_CASE("lines are known once one of them is in most looks") {
   UsualPace pace;
-  CHECK_FALSE(pace.is_known());
+  CHECK_FALSE(pace.is_known(0.3));
   for (int i = 0; i < 9; ++i) {
-    CHECK(pace.is_known() == (i >= 5));
+    CHECK(pace.is_known(0.3) == (i >= 5));
     pace.add(look_of({}));  // does not count
     pace.add(look_of(kUsual));
   }
   pace = {};
   for (int i = 0; i < 9; ++i) pace.add(look_of({{"line " + std::to_string(i), 100.0}}));
-  CHECK_FALSE(pace.is_known());
+  CHECK_FALSE(pace.is_known(0.3));
+  pace = {};
+  for (int i = 0; i < 9; ++i) pace.add(look_of({{"read", 14.0}}));
+  CHECK_FALSE(pace.is_known(0.3));  // four in a look
+  CHECK(pace.is_known(0.6));
 }
 
 TEST_CASE("few calls are fewer by chance") {
@@ -112,6 +116,18 @@ TEST_CASE("a rule about steps goes by the pace, whatever is found as a step") {
   CHECK(take(140, 2) == RuleWatch::Answer::kFires);
   CHECK(is_near(watch.value(), 14.0));
   CHECK(watch.finding() == "a step takes 14 ms, 2 times the median of 7 ms");
+}
+
+TEST_CASE("a rule about steps goes by the steps where no line is called often enough") {
+  RuleWatch watch(parse_rule("step > 1.3 x median").value());
+  const auto take = [&](double step_ms) {
+    Look look = look_of({{"read", 100.0 / step_ms}});
+    look.step_ms = step_ms;
+    return watch.take(std::vector<Look>{look});
+  };
+  for (int i = 0; i < 9; ++i) take(7);
+  CHECK(take(8) == RuleWatch::Answer::kHealthy);
+  CHECK(take(14) == RuleWatch::Answer::kFires);
 }
 
 TEST_CASE("lines without steps make no median, and keep none from being made") {
