@@ -113,7 +113,7 @@ void UnitFinder::add_unit(std::span<const std::uint32_t> operations, std::span<c
   unit.operations = static_cast<std::uint32_t>(operations.size());
   unit.root = first.peer;
   std::string name;
-  std::uint32_t sends = 0;
+  std::uint32_t sends = 0, receives = 0;
   bool pairs = false;
   for (const std::uint32_t row : operations) {
     const Collective& one = trace_.collectives[row];
@@ -125,12 +125,14 @@ void UnitFinder::add_unit(std::span<const std::uint32_t> operations, std::span<c
     }
     pairs = pairs || exchange_of(operation) == Exchange::kPairs;
     sends += operation == "Send" ? 1 : 0;
+    receives += operation == "Recv" ? 1 : 0;
     mix(unit.signature, hash_of(operation));
     mix(unit.signature, one.bytes);
     unit.bytes += one.bytes;
   }
   const std::uint32_t ranks = rank_.communicators[unit.communicator].ranks;
-  if (pairs && sends + 1 >= ranks && ranks >= kFewestOfAll) {  // frameworks write all-to-all so
+  // Frameworks write all-to-all so. Without receives it is a scatter, of which other ranks have one receive each.
+  if (pairs && sends + 1 >= ranks && receives + 1 >= ranks && ranks >= kFewestOfAll) {
     unit.exchange = Exchange::kTogether;
     name = "AllToAll";
     unit.signature = hash_of(name);

@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "model/tolerances.h"
+#include "ranks/node_order.h"
 
 namespace synctrace {
 namespace {
+
+constexpr int kMostInCircle = 64;  // units
 
 Nanoseconds middle_of(std::vector<Nanoseconds>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
@@ -53,13 +56,11 @@ void JobReplay::find_order() {
   }
 
   std::vector<std::pair<std::uint32_t, std::uint32_t>> needs;  // node, and the one that needs it
-  std::vector<std::uint32_t> missing(nodes.size(), 0);
   const auto need_those_before = [&](std::uint32_t node, Member member) {
     const CollectiveUnit& unit = ranks_[member.rank].units[member.unit];
     for (const std::uint32_t before : {unit.after, unit.behind}) {
       if (before == 0 || node_of[member.rank][before - 1] == node) continue;
       needs.emplace_back(node_of[member.rank][before - 1], node);
-      ++missing[node];
     }
   };
   for (std::uint32_t node = 0; node < nodes.size(); ++node) {
@@ -72,20 +73,16 @@ void JobReplay::find_order() {
       if (other.rank != own.rank) need_those_before(node, other);
     }
   }
-  std::sort(needs.begin(), needs.end());
-  std::vector<std::uint32_t> ready;
-  for (std::uint32_t node = 0; node < nodes.size(); ++node) {
-    if (missing[node] == 0) ready.push_back(node);
-  }
   nodes_.reserve(nodes.size());
   members_.reserve(members.size());
-  for (std::size_t next = 0; next < ready.size(); ++next) {  // circles of a damaged trace never get ready
-    const Node& node = nodes[ready[next]];
+  turns_ = node_of;
+  for (const std::uint32_t next : order_of_nodes(nodes.size(), node_of, std::move(needs))) {
+    const Node& node = nodes[next];
     nodes_.push_back({static_cast<std::uint32_t>(members_.size()), node.count, node.together});
-    for (std::uint32_t i = 0; i < node.count; ++i) members_.push_back(members[node.first + i]);
-    auto need = std::lower_bound(needs.begin(), needs.end(), std::pair(ready[next], std::uint32_t{0}));
-    for (; need != needs.end() && need->first == ready[next]; ++need) {
-      if (--missing[need->second] == 0) ready.push_back(need->second);
+    for (std::uint32_t i = 0; i < node.count; ++i) {
+      const Member member = members[node.first + i];
+      members_.push_back(member);
+      turns_[member.rank][member.unit] = static_cast<std::uint32_t>(nodes_.size());
     }
   }
 }
@@ -259,10 +256,19 @@ Nanoseconds JobReplay::saving(const Cuts& cuts, const MeetingCuts& operations) c
   const auto begin_gain = [&](Member member) {
     const CollectiveUnit& unit = ranks_[member.rank].units[member.unit];
     std::vector<Gain>& own = gains[member.rank];
-    const Nanoseconds cut_ns = cuts[member.rank].empty() ? 0 : cuts[member.rank][member.unit];
-    const Nanoseconds before_ns = unit.after == 0  ? 0
-                                  : unit.after_end ? own[unit.after - 1].end_ns
-                                                   : own[unit.after - 1].ready_ns;
+    const auto cut_ns = [&](std::uint32_t at) { return cuts[member.rank].empty() ? 0 : cuts[member.rank][at]; };
+    // From the last unit that was replayed: where ranks meet in circles, those in between come later.
+    Nanoseconds ready_ns = cut_ns(member.unit);
+    std::uint32_t at = member.unit;
+    for (int i = 0; i < kMostInCircle && unit_at(member.rank, at).after != 0; ++i) {
+      const bool after_end = unit_at(member.rank, at).after_end;
+      at = unit_at(member.rank, at).after - 1;
+      if (is_before(member.rank, at, member.unit)) {
+        ready_ns += after_end ? own[at].end_ns : own[at].ready_ns;
+        break;
+      }
+      ready_ns += cut_ns(at);
+    }
     Nanoseconds faster_ns = 0;
     if (const Nanoseconds slowed_ns = slowed_[member.rank][member.unit]; slowed_ns != 0) {
       const Gain& beside = own[unit.beside - 1];
@@ -270,9 +276,9 @@ Nanoseconds JobReplay::saving(const Cuts& cuts, const MeetingCuts& operations) c
       const double gone = std::clamp(static_cast<double>(beside.end_ns - beside.begin_ns) / waited_ns, 0.0, 1.0);
       faster_ns = static_cast<Nanoseconds>(gone * static_cast<double>(slowed_ns));
     }
-    own[member.unit].ready_ns = before_ns + cut_ns + faster_ns;
+    own[member.unit].ready_ns = ready_ns + faster_ns;
     own[member.unit].begin_ns = own[member.unit].ready_ns;
-    if (unit.behind == 0) return own[member.unit].begin_ns;
+    if (unit.behind == 0 || !is_before(member.rank, unit.behind - 1, member.unit)) return own[member.unit].begin_ns;
     // A unit can begin when the rank is ready and its stream free. If it began later than that, it always does.
     const Nanoseconds free_ns = ranks_[member.rank].units[unit.behind - 1].span.end_ns + kUnitPauseNs;
     const Nanoseconds could_ns = std::max(unit.own.end_ns, free_ns);

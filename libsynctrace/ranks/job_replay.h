@@ -63,10 +63,15 @@ class JobReplay {
   std::uint32_t main_origin_rank(std::uint32_t meeting) const;
   bool was_kept_alone(std::span<const Member> members, std::uint32_t meeting, Member kept) const;
 
+  const CollectiveUnit& unit_at(std::uint32_t rank, std::uint32_t unit) const { return ranks_[rank].units[unit]; }
+  bool is_before(std::uint32_t rank, std::uint32_t unit, std::uint32_t other) const {
+    return turns_[rank][unit] < turns_[rank][other];
+  }
+
   std::span<const RankSummary> ranks_;
   const JobMatch& match_;
   const JobSplit& split_;
-  // Units that end together, in members_; nodes come behind all that they need.
+  // Units that end together, in members_; nodes come behind all that they need (node_order.h).
   struct Node {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -74,6 +79,7 @@ class JobReplay {
   };
   std::vector<Node> nodes_;
   std::vector<Member> members_;
+  std::vector<std::vector<std::uint32_t>> turns_;  // by rank and unit, when its node is replayed
   std::vector<Nanoseconds> middles_;
   std::vector<std::vector<Nanoseconds>> slowed_;  // by rank and unit, its own work by a kernel that waits beside it
   std::vector<Origin> origins_;

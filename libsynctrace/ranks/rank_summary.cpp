@@ -103,6 +103,7 @@ RankSummary summarize_rank(const Trace& trace, const Attribution& attribution) {
   find_collective_units(trace, attribution, rank);
   find_idle_before(trace, attribution, rank);
   rank.gpus_as_one = gpus_as_one(rank);
+  rank.host_pace = host_pace_of(trace);
   return rank;
 }
 

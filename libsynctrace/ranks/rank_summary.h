@@ -15,6 +15,7 @@
 #include "attribution/device_use.h"
 #include "base/ids.h"
 #include "base/time_span.h"
+#include "ranks/host_pace.h"
 #include "steps/steps.h"
 
 namespace synctrace {
@@ -115,6 +116,8 @@ struct RankSummary {
   std::vector<PairOperation> pairs;     // by unit
   std::vector<RankDevice> devices;
   std::vector<std::string> breaches;  // sums that do not add up
+
+  HostPace host_pace;
 
   std::uint32_t gpus_as_one = 1;     // that take part in one communicator: ranks that are not told apart
   std::uint64_t captured = 0;        // operations in CUDA graphs, whose launches are not told apart

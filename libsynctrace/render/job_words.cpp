@@ -102,6 +102,15 @@ void add_uses(const JobReport& report, std::vector<std::string>& limits) {
                                share_text(use.others_ns, use.looked_ns), kSharedGpuRule.id));
 }
 
+void add_slow_host(const JobReport& report, std::vector<std::string>& limits) {
+  if (report.verdict != "rank-bound" || report.slow_host <= 0) return;
+  limits.push_back(
+      format_text("Careful: the host of {} is slower at everything: launches, and the code between them, take at least "
+                  "{:.2f} times "
+                  "as long as on other ranks. Look at its processor first.",
+                  rank_word(report, report.late), report.slow_host));
+}
+
 // What of a rank's process is not as it is on others, or not one rank.
 void add_processes(const JobReport& report, std::vector<std::string>& limits) {
   std::set<std::string> versions;
@@ -326,6 +335,7 @@ std::vector<std::string> job_limits(const JobReport& report) {
                                  report.recorded_ranks, report.expected_ranks, which));
   }
   add_cut_short(report, limits);
+  add_slow_host(report, limits);
   add_uses(report, limits);
   add_processes(report, limits);
   for (const std::string& one : report.mismatches) limits.push_back("Careful: " + one + ".");

@@ -170,8 +170,8 @@ class Answer:
         return abs(self.saving - max(0.0, self.gain)) if self.gain is not None and FAULTS[self.job.fault] else None
 
     def judge(self):
-        if self.job.fault == "none":
-            if self.verdict.startswith("rank-bound"):
+        if self.job.fault == "none":  # ranks that are late in turn are nobody's fault
+            if self.verdict.startswith("rank-bound") and not self.verdict.endswith("in-turn"):
                 self.problems.append("blamed")
         elif not self.is_felt:
             if self.error is not None and self.error > NEARLY:

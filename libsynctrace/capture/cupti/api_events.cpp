@@ -28,7 +28,7 @@ using format::MemoryKind;
 struct OpenCall {
   std::int64_t begin_ns = 0;
   std::uint32_t depth = 0;
-  std::uint32_t lapses = 0;  // of its scope
+  std::uint32_t lapses = 0;  // its scope's
   std::uint32_t switches = 0;
   std::uint32_t trace = 0;
   Scope scope{};
@@ -42,15 +42,18 @@ struct OpenCall {
 thread_local __attribute__((tls_model("initial-exec"))) OpenCall open_call;
 // The trace that is being recorded: a call that began in the one before is not this one's.
 constinit std::atomic<std::uint32_t> trace_count{0};
-// A run of queries that may still go on, and its trace.
-thread_local __attribute__((tls_model("initial-exec"))) format::Poll open_poll;
-thread_local __attribute__((tls_model("initial-exec"))) std::uint32_t open_poll_trace = 0;
+struct OpenPoll : format::Poll {
+  std::uint32_t trace = 0;
+};
+
+// A run of queries that may still go on.
+thread_local __attribute__((tls_model("initial-exec"))) OpenPoll open_poll;
 
 bool is_in_call() noexcept { return open_call.depth != 0 && open_call.lapses == lapses_of(open_call.scope); }
 
 void flush_poll() noexcept {
   if (open_poll.count == 0) return;
-  if (open_poll_trace == trace_count.load(std::memory_order_relaxed)) push_event(open_poll);
+  if (open_poll.trace == trace_count.load(std::memory_order_relaxed)) push_event<format::Poll>(open_poll);
   open_poll.count = 0;
 }
 
@@ -59,12 +62,12 @@ void count_poll(const TracedCall& call, const CallArguments& arguments, std::int
   const ApiId api = format::make_api_id(call.domain, call.callback_id);
   const std::uint64_t object = arguments.has_stream ? to_address(arguments.stream) : arguments.object;
   const std::int64_t open_end_ns = open_poll.begin_ns + static_cast<std::int64_t>(open_poll.duration_ns);
-  const bool continues = open_poll.count != 0 && open_poll_trace == open_call.trace && open_poll.api == api &&
+  const bool continues = open_poll.count != 0 && open_poll.trace == open_call.trace && open_poll.api == api &&
                          open_poll.object == object && open_call.begin_ns - open_end_ns < format::kPollGapNs;
   if (!continues) {
     flush_poll();
     open_poll = {};
-    open_poll_trace = open_call.trace;
+    open_poll.trace = open_call.trace;
     open_poll.thread = this_thread_id();
     open_poll.begin_ns = open_call.begin_ns;
     open_poll.api = api;

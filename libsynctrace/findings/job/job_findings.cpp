@@ -83,6 +83,14 @@ JobRank rank_row(const Job& job, std::uint32_t number) {
   return row;
 }
 
+double slow_host_of(const Job& job, std::uint32_t late) {
+  std::vector<HostPace> others;
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    if (rank != late) others.push_back(job.ranks[rank].host_pace);
+  }
+  return late < job.ranks.size() ? slower_host(job.ranks[late].host_pace, others) : 0;
+}
+
 }  // namespace
 
 struct JobFindings::Parts {
@@ -382,6 +390,7 @@ JobReport JobFindings::report(bool with_sets) const {
   parts_->add_causes(with_sets, report);
   judge_job(report);
   if (report.slow_gpu > 0 && report.shape == JobShape::kOneRank) report.shape = JobShape::kOneGpu;
+  if (report.shape == JobShape::kOneRank) report.slow_host = slow_host_of(job, report.late);
   if (const ExaminedRank* usual = parts_->find(report.usual))
     report.patterns = find_job_patterns(job, report.usual, usual->unit_lines);
   parts_->add_limits(report);

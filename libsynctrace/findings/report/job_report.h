@@ -114,6 +114,9 @@ struct JobReport {
   Nanoseconds late_share_ns = 0;  // the part of waited_ns that was for it
   std::uint32_t usual = kNoRank;  // most ranks are like it
   double slow_gpu = 0;            // kOneGpu: how many times the others' time its kernels take
+  // How many times the others' time the late rank's host takes for its launches and for what is between them, all of
+  // them; 0: it is not slower, or not in all of them.
+  double slow_host = 0;
   VerdictLine usual_verdict;
 
   bool by_steps = false;

@@ -69,7 +69,7 @@ void TracedCall::enter() {
   call_back(CUPTI_API_ENTER, nullptr);
 }
 
-// As with CUPTI, who is switched on meanwhile is told the end of a call whose beginning it was not.
+// Who is switched on meanwhile is told the end of a call whose beginning it was not, by CUPTI too.
 void TracedCall::tell_exit(std::uint32_t* result) {
   const std::uint32_t interest = tools_->interest(site_.domain, site_.cbid);
   if ((interest & SIMGPU_WANTS_CALLBACK) != 0 && lost_exits < kDeafFrom) return call_back(CUPTI_API_EXIT, result);

@@ -2,6 +2,8 @@
 // Which operations of several ranks are the same one, by hand-made summaries and traces.
 #include "ranks/match.h"
 
+#include <algorithm>
+
 #include "support/catch.h"
 #include "support/job_support.h"
 
@@ -90,6 +92,35 @@ TEST_CASE("what an older NCCL does not number is no number") {
   const RankSummary rank = summarize_rank(trace, attribute(trace));
   REQUIRE_FALSE(rank.communicators.empty());
   CHECK(rank.communicators.front().is_unnamed);
+}
+
+TEST_CASE("sends to all peers are an all-to-all where as many receives are beside them, else a scatter") {
+  JobProgram program;
+  program.ranks = 4;
+  program.steps = 4;
+  const JobRun run = play_job(program, 1);
+  for (const bool receives : {false, true}) {
+    Trace trace = std::move(load_trace_bytes(run.traces[0], "rank.synctrace")).value();
+    const StringId send{900'001}, receive{900'002};
+    trace.strings[send] = "Send";
+    trace.strings[receive] = "Recv";
+    Collective first = trace.collectives.front();
+    trace.collectives.erase(trace.collectives.begin());
+    for (std::int32_t peer = 3; peer >= 1; --peer) {
+      for (const StringId operation : {receive, send}) {
+        if (operation == receive && !receives) continue;
+        first.operation = operation;
+        first.peer = peer;
+        trace.collectives.insert(trace.collectives.begin(), first);
+      }
+    }
+    const RankSummary rank = summarize_rank(trace, attribute(trace));
+    const bool has_all_to_all =
+        std::find(rank.operations.begin(), rank.operations.end(), "AllToAll") != rank.operations.end();
+    CHECK(has_all_to_all == receives);
+    CHECK(rank.pairs.size() == (receives ? 0 : 3));
+    CHECK(rank.units.size() == run.meetings.size());
+  }
 }
 
 TEST_CASE("kernels without records are matched by their order in a stream") {

@@ -10,9 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <mutex>
-#include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "support/catch.h"
@@ -45,7 +43,6 @@ struct Tool {
   std::vector<CUpti_ActivityDevice5> devices;
   std::size_t buffer_bytes = 64 * 1024;
   bool refuse = false;
-  void (*in_wait)() = nullptr;  // what is done when a call of cudaStreamSynchronize begins
   CUpti_SubscriberHandle subscriber = nullptr;
 };
 
@@ -54,13 +51,10 @@ Tool& tool() {
   return instance;
 }
 
-constexpr CUpti_CallbackId kWait = CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020;
-
 void on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* raw) {
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) return;
   const auto& call = *static_cast<const CUpti_CallbackData*>(raw);
   if (call.callbackSite == CUPTI_API_ENTER) *call.correlationData = 100u + call.correlationId;
-  if (call.callbackSite == CUPTI_API_ENTER && cbid == kWait && tool().in_wait != nullptr) tool().in_wait();
   const std::lock_guard<std::mutex> held(tool().mutex);
   tool().calls.push_back({domain, cbid, call.callbackSite, call.functionName,
                           call.symbolName != nullptr ? call.symbolName : "", call.correlationId, *call.correlationData,
@@ -128,38 +122,9 @@ void start() {
   tool().graphs.clear();
 }
 
-// The numbers of two launches on a thread that was in waits when callbacks were switched by `in_wait`, and then on
-// again.
-std::set<std::uint32_t> numbers_behind(int waits, void (*in_wait)()) {
-  start();
-  std::set<std::uint32_t> numbers;
-  std::thread([&] {
-    for (; waits != 0; --waits) {
-      tool().in_wait = in_wait;
-      cudaStreamSynchronize(nullptr);
-      tool().in_wait = nullptr;
-      for (const CUpti_CallbackDomain domain : {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API})
-        cuptiEnableDomain(1, tool().subscriber, domain);
-    }
-    start();
-    launch_work(nullptr);
-    launch_work(nullptr);
-    for (const SeenCall& call : tool().calls) numbers.insert(call.correlation);
-  }).join();
-  return numbers;
-}
-
 void flush() { REQUIRE(cuptiActivityFlushAll(0) == CUPTI_SUCCESS); }
 
 }  // namespace
-
-TEST_CASE("callbacks may go off with their domain while a thread is in a call, not alone") {
-  const auto domain = [] { cuptiEnableDomain(0, tool().subscriber, CUPTI_CB_DOMAIN_RUNTIME_API); };
-  const auto alone = [] { cuptiEnableCallback(0, tool().subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, kWait); };
-  CHECK(numbers_behind(2, domain).size() == 2);
-  CHECK(numbers_behind(1, alone).size() == 1);
-  CHECK(numbers_behind(2, alone).empty());
-}
 
 TEST_CASE("a launch is four callbacks with one correlation id, and one kernel record") {
   start();
