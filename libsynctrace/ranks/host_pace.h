@@ -11,6 +11,7 @@
 
 namespace synctrace {
 
+struct Attribution;
 struct Trace;
 
 struct HostPace {
@@ -24,5 +25,9 @@ HostPace host_pace_of(const Trace& trace);
 // How many times the middle of the others' time one of them takes, in the figure in which it is least; 0 where it is
 // not slower in all of them.
 double slower_host(const HostPace& own, std::span<const HostPace> others);
+
+// For how long, in ordinary steps, some thread that launches was in no wait: no change of another rank makes the steps
+// shorter than that. 0: not known.
+Nanoseconds host_busy_ns(const Trace& trace, const Attribution& attribution);
 
 }  // namespace synctrace

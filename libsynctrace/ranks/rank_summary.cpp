@@ -104,6 +104,7 @@ RankSummary summarize_rank(const Trace& trace, const Attribution& attribution) {
   find_idle_before(trace, attribution, rank);
   rank.gpus_as_one = gpus_as_one(rank);
   rank.host_pace = host_pace_of(trace);
+  rank.host_busy_ns = host_busy_ns(trace, attribution);
   return rank;
 }
 

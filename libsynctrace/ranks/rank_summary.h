@@ -118,6 +118,7 @@ struct RankSummary {
   std::vector<std::string> breaches;  // sums that do not add up
 
   HostPace host_pace;
+  Nanoseconds host_busy_ns = 0;  // in ordinary steps; 0: not known
 
   std::uint32_t gpus_as_one = 1;     // that take part in one communicator: ranks that are not told apart
   std::uint64_t captured = 0;        // operations in CUDA graphs, whose launches are not told apart

@@ -48,7 +48,7 @@ std::string_view deed_of(const JobCause& cause) {
 
 // Nobody can act on what varies.
 bool is_worth_a_row(const JobReport& report, const JobCause& cause) noexcept {
-  return !varies(cause) && is_at_least(cause.saving.ns, report.base_ns, 100);
+  return !varies(cause) && !cause.adds_nothing && is_at_least(cause.saving.ns, report.base_ns, 100);
 }
 
 // What to do about a cause for which the ranks' own reports have nothing to write.
@@ -109,6 +109,12 @@ void add_slow_host(const JobReport& report, std::vector<std::string>& limits) {
                   "{:.2f} times "
                   "as long as on other ranks. Look at its processor first.",
                   rank_word(report, report.late), report.slow_host));
+}
+
+void add_busy_hosts(const JobReport& report, std::vector<std::string>& limits) {
+  if (report.busy_hosts_ns <= 0) return;
+  limits.push_back(format_text("Savings are limited: the host of another rank is busy for {} of a step, too.",
+                               share_text(report.busy_hosts_ns, report.base_ns)));
 }
 
 // What of a rank's process is not as it is on others, or not one rank.
@@ -241,7 +247,7 @@ ShownCauses shown_causes(const JobReport& report, std::size_t most) {
   Nanoseconds varying_ns = 0;
   std::size_t varying = 0;
   for (std::size_t row = 0; row < report.causes.size(); ++row) {
-    const Nanoseconds saving_ns = report.causes[row].saving.ns;
+    const Nanoseconds saving_ns = report.causes[row].adds_nothing ? 0 : report.causes[row].saving.ns;
     if (causes.rows.size() < most && is_worth_a_row(report, report.causes[row]))
       causes.rows.push_back(row);
     else
@@ -336,6 +342,7 @@ std::vector<std::string> job_limits(const JobReport& report) {
   }
   add_cut_short(report, limits);
   add_slow_host(report, limits);
+  add_busy_hosts(report, limits);
   add_uses(report, limits);
   add_processes(report, limits);
   for (const std::string& one : report.mismatches) limits.push_back("Careful: " + one + ".");

@@ -11,6 +11,7 @@
 #include "attribution/attribute.h"
 #include "base/format_text.h"
 #include "base/shown_text.h"
+#include "findings/job/host_limits.h"
 #include "findings/job/job_parts.h"
 #include "findings/job/job_patterns.h"
 #include "findings/job/job_saving.h"
@@ -81,14 +82,6 @@ JobRank rank_row(const Job& job, std::uint32_t number) {
     return exchanged_ns(a) > exchanged_ns(b);
   });
   return row;
-}
-
-double slow_host_of(const Job& job, std::uint32_t late) {
-  std::vector<HostPace> others;
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
-    if (rank != late) others.push_back(job.ranks[rank].host_pace);
-  }
-  return late < job.ranks.size() ? slower_host(job.ranks[late].host_pace, others) : 0;
 }
 
 }  // namespace
@@ -388,6 +381,7 @@ JobReport JobFindings::report(bool with_sets) const {
   }
   find_late_rank(job, parts_->charges, report);
   parts_->add_causes(with_sets, report);
+  limit_by_hosts(job, report);
   judge_job(report);
   if (report.slow_gpu > 0 && report.shape == JobShape::kOneRank) report.shape = JobShape::kOneGpu;
   if (report.shape == JobShape::kOneRank) report.slow_host = slow_host_of(job, report.late);

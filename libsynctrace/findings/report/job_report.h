@@ -54,6 +54,7 @@ struct JobCause {
   std::uint64_t count = 0;        // operations that it was late at
   Interval saving;                // the job's, a part of JobReport::base_ns
   Nanoseconds cumulative_ns = 0;  // with those before it
+  bool adds_nothing = false;      // to those before it, because other ranks' hosts limit what can be saved
   std::string title;              // the remedy's
   std::vector<std::string> to_type;
 };
@@ -117,6 +118,9 @@ struct JobReport {
   // How many times the others' time the late rank's host takes for its launches and for what is between them, all of
   // them; 0: it is not slower, or not in all of them.
   double slow_host = 0;
+  // For how long another rank's host is busy in the steps, which limits the largest saving that it does; 0: it limits
+  // none.
+  Nanoseconds busy_hosts_ns = 0;
   VerdictLine usual_verdict;
 
   bool by_steps = false;

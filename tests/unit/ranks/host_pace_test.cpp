@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "attribution/attribute.h"
 #include "model/trace.h"
 #include "support/catch.h"
 
@@ -49,6 +50,74 @@ TEST_CASE("few launches tell nothing") {
   CHECK(slower_host(pace_of(2.0, 0, 10), std::vector<HostPace>{pace_of(1.0)}) == 0);
   CHECK(slower_host(pace_of(2.0), std::vector<HostPace>{pace_of(1.0, 0, 10)}) == 0);
   CHECK(slower_host(pace_of(2.0), std::vector<HostPace>{pace_of(1.0, 0, 10), pace_of(1.0)}) == 2.0);
+}
+
+// Two threads take turns, as a program and its autograd: each launches for 4 ms of a step of 10 ms, and waits while the
+// other one does. For the last 2 ms both wait, in one of these ways.
+enum class Wait { kNone, kSleep, kCall, kPoll, kFullQueue };
+
+Nanoseconds busy_of(Wait wait) {
+  constexpr Nanoseconds kMs = 1'000'000;
+  Trace trace;
+  Attribution attribution;
+  const auto add_wait = [&](std::uint32_t thread, TimeSpan span) {
+    HostWait one;
+    one.thread = ThreadId{thread};
+    one.span = span;
+    trace.host_waits.push_back(one);
+  };
+  for (int step = 0; step < 10; ++step) {
+    const Nanoseconds begin_ns = step * 10 * kMs, end_ns = begin_ns + 10 * kMs;
+    for (std::uint32_t thread = 1; thread <= 2; ++thread) {
+      const Nanoseconds from_ns = begin_ns + (thread - 1) * 4 * kMs;
+      for (int i = 0; i < 40; ++i) {
+        Launch launch;
+        launch.thread = ThreadId{thread};
+        launch.span = {from_ns + i * kMs / 10, from_ns + i * kMs / 10 + 5'000};
+        trace.launches.push_back(launch);
+      }
+    }
+    add_wait(1, {begin_ns + 4 * kMs, begin_ns + 8 * kMs});
+    add_wait(2, {begin_ns, begin_ns + 4 * kMs});
+    add_wait(2, {begin_ns + 8 * kMs, end_ns});
+    add_wait(3, {begin_ns, end_ns});  // this thread launches nothing
+    const TimeSpan last = {begin_ns + 8 * kMs, end_ns};
+    if (wait == Wait::kSleep) add_wait(1, last);
+    if (wait == Wait::kCall) {
+      Call call;
+      call.thread = ThreadId{1};
+      call.span = last;
+      trace.calls.push_back(call);
+      attribution.judgements.push_back({});
+      attribution.judgements.back().verdict = step % 2 == 0 ? Verdict::kBlocked : Verdict::kReturnedAtOnce;
+    }
+    if (wait == Wait::kPoll) {
+      Poll poll;
+      poll.thread = ThreadId{1};
+      poll.span = last;
+      poll.not_ready_count = 3;
+      trace.polls.push_back(poll);
+    }
+    if (wait == Wait::kFullQueue) {
+      Launch launch;
+      launch.thread = ThreadId{1};
+      launch.span = last;
+      trace.launches.push_back(launch);
+    }
+    Step one;
+    one.host = {begin_ns, end_ns};
+    one.kind = step == 0 ? StepKind::kWarmUp : StepKind::kSteady;
+    attribution.steps.steps.push_back(one);
+  }
+  return host_busy_ns(trace, attribution) / kMs;
+}
+
+TEST_CASE("a host is busy while one of its threads that launch is in no wait") {
+  CHECK(busy_of(Wait::kNone) == 90);
+  CHECK(busy_of(Wait::kSleep) == 72);
+  CHECK(busy_of(Wait::kCall) == 82);  // four of nine calls waited
+  CHECK(busy_of(Wait::kPoll) == 72);
+  CHECK(busy_of(Wait::kFullQueue) == 72);
 }
 
 }  // namespace
