@@ -24,11 +24,11 @@ from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGP
 from torch.distributed.tensor import Replicate, Shard
 from torch.distributed.tensor.parallel import ColwiseParallel, PrepareModuleInput, RowwiseParallel, SequenceParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 
 from four_ranks import FAULTS, LATE_RANK, PLAN
-from rank_programs import augment, clean_up, log_norms, wait_for_turn
+from rank_programs import Slow, augment, clean_up, log_norms, wait_for_turn
 
 RANK = int(os.environ["RANK"])
 LOCAL_RANK = int(os.environ["LOCAL_RANK"])
@@ -263,15 +263,9 @@ class Experts(Job):
         return loss
 
 
-class Tokens(Dataset):
-    def __init__(self, count, seconds):
-        self.count, self.seconds = count, seconds
-
-    def __len__(self):
-        return self.count
-
+class Tokens(Slow):
     def __getitem__(self, index):
-        time.sleep(self.seconds)
+        super().__getitem__(index)
         return torch.arange(index, index + LENGTH + 1) % VOCABULARY
 
 
