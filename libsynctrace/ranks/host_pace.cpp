@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kFewestLaunches = 200;
 constexpr std::size_t kMostLooked = 200'000;
-// Four H200 and PyTorch 2.11: even ranks differ by up to 4 % in the figure in which they are nearest, slow hosts by 13
-// % and more.
+// Four H200 and PyTorch 2.11: in the figure in which ranks are nearest, even ones differ by up to 4 %, and slow hosts
+// by 14 % and more.
 constexpr double kSlowHost = 1.08;
 
 // A launch so many times as long as usual found the GPU's queue full.

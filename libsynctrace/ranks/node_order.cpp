@@ -51,7 +51,8 @@ class Order {
       if (least == nullptr || missing_[node] < missing_[*least]) least = &node;
     }
     if (least != nullptr) return *least;
-    return static_cast<std::uint32_t>(std::find(is_done_.begin(), is_done_.end(), false) - is_done_.begin());
+    while (is_done_[first_left_]) ++first_left_;
+    return first_left_;
   }
 
   std::span<const std::vector<std::uint32_t>> lanes_;
@@ -59,6 +60,7 @@ class Order {
   std::vector<std::uint32_t> missing_;
   std::vector<bool> is_done_;
   std::vector<std::size_t> next_of_;  // by lane, the first that may be left
+  std::uint32_t first_left_ = 0;      // none before it is left
   std::vector<std::uint32_t> order_;
 };
 

@@ -106,8 +106,7 @@ void add_slow_host(const JobReport& report, std::vector<std::string>& limits) {
   if (report.verdict != "rank-bound" || report.slow_host <= 0) return;
   limits.push_back(
       format_text("Careful: the host of {} is slower at everything: launches, and the code between them, take at least "
-                  "{:.2f} times "
-                  "as long as on other ranks. Look at its processor first.",
+                  "{:.2f} times as long as on other ranks. Look at its processor first.",
                   rank_word(report, report.late), report.slow_host));
 }
 
