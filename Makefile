@@ -10,12 +10,12 @@ MAKEFLAGS += --no-print-directory
 
 # Names of Debian 12 and Ubuntu 22.04. The CUDA toolkit is not among them: without it only the offline half is built.
 PACKAGES := cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev \
-            libzstd-dev zlib1g-dev libsqlite3-dev protobuf-compiler libdw-dev libbz2-dev liblzma-dev libbenchmark-dev libjemalloc2 python3 python3-pytest zstd
+            libzstd-dev zlib1g-dev libsqlite3-dev protobuf-compiler libdw-dev libbz2-dev liblzma-dev libbenchmark-dev libjemalloc2 python3 python3-pytest python3-venv zstd
 # The page is tested in a browser where Node 20 and npm are there to drive it. They are not installed: Debian 12 has an older
 # Node. Ubuntu has no browser as a package.
 BROWSER_PACKAGES = $(shell . /etc/os-release && [ "$$ID" = debian ] && command -v node npm > /dev/null && echo chromium)
 # What the tests of the packages use; each says so where something is missing.
-PACKAGES_PACKAGES := lintian fakeroot python3-venv libtcmalloc-minimal4
+PACKAGES_PACKAGES := lintian fakeroot libtcmalloc-minimal4
 # MPICH (52 MB) and Slurm (it starts services) are tested where they are installed: mpich, slurmctld slurmd slurm-client munge.
 LAUNCHER_PACKAGES := openmpi-bin
 # What `push` brings rows to, for .ci/run alone: on a machine of one's own the package would start a server.
@@ -30,7 +30,7 @@ FORMAT_PACKAGES := clang-format
 STYLE_PACKAGES := $(FORMAT_PACKAGES) clang-tidy
 
 JOBS ?= $(shell nproc)
-# `make test` compiles several files of the product as one, which takes three fifths of the time; OFF: each alone, as in a package.
+# `make test` compiles several files of the product as one, which takes three fifths of the time; OFF: each alone, as in a release.
 JOIN ?= ON
 FUZZ_SECONDS ?= 60
 PREFIX ?= /usr/local
@@ -136,7 +136,14 @@ aarch64: deps deps-clang deps-aarch64 ## build the command without the recorder 
 	SYNCTRACE_BIN="qemu-aarch64-static '$(CURDIR)/build/aarch64/bin/synctrace'" python3 -B tests/golden/report/command_test.py
 
 .PHONY: package
-package: deps deps-clang deps-packages ## make the packages (tarballs, wheel, deb) and check them: dist/
+package: deps ## make the packages (tarballs, wheel, deb): dist/
+	$(call build,release,packages_parts,-DSYNCTRACE_PRECOMPILE=ON -DSYNCTRACE_JOIN=ON)
+	rm -rf dist
+	python3 -B packages/make_packages.py build/release dist
+	cat dist/SHA256SUMS
+
+.PHONY: release
+release: deps deps-clang deps-packages ## make the packages for others: each file compiled by itself, and every test of packages
 	$(call build,release,packages_parts,-DSYNCTRACE_PRECOMPILE=ON -DSYNCTRACE_JOIN=OFF)
 	ctest --preset release -j $(JOBS) -L packages
 	rm -rf dist && cp -r build/release/packages/dist dist

@@ -365,7 +365,7 @@ part_killed_rank() {
   verdict killed_rank $? "$(tail -n 1 "$results/killed_rank.txt")"
 }
 
-# Needs what `make package` made, in the build folder. Status 77: no PyTorch with CUDA.
+# Needs what `make release` made, in the build folder. Status 77: no PyTorch with CUDA.
 part_packages() {
   if ! ls "$build"/packages/dist/*.whl >/dev/null 2>&1; then skip packages "no wheel in $build/packages/dist"; return; fi
   timeout -k 5 590 python3 -B "$root/tests/gpu/packages.py" --packages "$build/packages/dist" --out "$results/packages.md" \

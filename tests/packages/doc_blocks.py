@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command lines of the documentation that install and use the packages (tests/support/doc_blocks.py), as they stand on the page, in a
-fresh environment of Python, without a network. `make package` has run: this test is a part of it."""
+fresh environment of Python, without a network. The packages are made: this test is behind packages.made."""
 import importlib.util
 import pathlib
 import shutil
@@ -23,7 +23,7 @@ class Installed(run_blocks.Workshop):
         super().__init__(root, build, folder)
         shutil.rmtree(self.programs)
         subprocess.run(["/usr/bin/python3", "-m", "venv", self.programs.parent], check=True)
-        (self.programs / "make").write_text("#!/bin/sh\n# It has run.\ntest \"$*\" = package && test -d dist\n", encoding="utf-8")
+        (self.programs / "make").write_text("#!/bin/sh\n# It has run.\ntest \"$*\" = demo || { test \"$*\" = package && test -d dist; }\n", encoding="utf-8")
         (self.programs / "make").chmod(0o755)
         for name in ("PYTHONPATH", "PYTEST_PLUGINS", "PROGRAMS_DIR"):
             del self.environment[name]

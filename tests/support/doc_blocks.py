@@ -5,7 +5,7 @@
   <!-- run if: PROGRAM -->       where that program is installed
   <!-- file: NAME -->            the blocks of the page below find it as a file of that name
   <!-- needs: gpu -->            by tests/gpu/doc_blocks.py
-  <!-- needs: packages -->       with what `make package` made (tests/packages/doc_blocks.py)
+  <!-- needs: packages -->       with the packages (tests/packages/doc_blocks.py)
   <!-- needs: measuring -->      takes minutes or hours of certain machines: its scripts and their options are looked up
   <!-- needs: build: REASON -->  the whole build; likewise root, which changes the machine, and service
   <!-- screen: FILE -->          what a program prints (tests/layering/check_docs.py)
