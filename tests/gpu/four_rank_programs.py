@@ -33,11 +33,10 @@ from rank_programs import Slow, augment, clean_up, log_norms, wait_for_turn
 RANK = int(os.environ["RANK"])
 LOCAL_RANK = int(os.environ["LOCAL_RANK"])
 RANKS = int(os.environ["WORLD_SIZE"])
-# Sizes by which the GPU has the longer part of a step, some 15 ms of it.
+# Sizes by which the GPU has the longer part of a step, also where the host is recorded.
 WIDTH, HEAD, LENGTH, LAYERS, VOCABULARY = 2048, 128, 1024, 4, 8192
-SEQUENCES = 4  # a rank's own batch
+SEQUENCES = 8  # a rank's own batch
 MICRO_BATCHES = 8
-LATE_MS = 20.0
 ITEM_S = 0.02  # the late rank loads an item so long; the other ones' are ready
 LOG_EVERY = 10
 LEAD = 3  # steps of a block that are not timed
@@ -96,6 +95,7 @@ def random_batch(sequences, length, seed):
 class Job:
     """A model with an optimizer, and its batches: the same one again and again."""
     sequences, length = SEQUENCES, LENGTH
+    late_ms = 40.0  # with the rest of the host's part it is longer than the GPU's
 
     def __init__(self):
         self.model = self.build()
@@ -122,6 +122,8 @@ class DataParallel(Job):
 
 
 class FullySharded(Job):
+    sequences = SEQUENCES * 2
+
     def build(self):
         model = on_gpu(*(Block() for _ in range(LAYERS)))
         for block in model:
@@ -131,7 +133,8 @@ class FullySharded(Job):
 
 class TensorParallel(Job):
     """Heads and hidden units divided among all ranks, which have the same batch."""
-    sequences = SEQUENCES * 4
+    sequences = SEQUENCES * 8
+    late_ms = 80.0
 
     def build(self):
         mesh = init_device_mesh("cuda", (RANKS,))
@@ -158,7 +161,8 @@ def divide_sequences(block, mesh):
 
 
 class SequenceDivided(Job):
-    sequences, length = SEQUENCES * 4, LENGTH // 4
+    sequences, length = SEQUENCES * 12, LENGTH // 4
+    late_ms = 100.0
 
     def build(self):
         mesh = init_device_mesh("cuda", (RANKS,))
@@ -170,7 +174,8 @@ class SequenceDivided(Job):
 
 class Mesh(Job):
     """Two copies of the batch's part, each divided between two ranks."""
-    sequences, length = SEQUENCES * 2, LENGTH // 2
+    sequences, length = SEQUENCES * 9, LENGTH // 2
+    late_ms = 120.0
 
     def build(self):
         mesh = init_device_mesh("cuda", (2, 2), mesh_dim_names=("dp", "tp"))
@@ -184,7 +189,8 @@ class Mesh(Job):
 class Pipeline(Job):
     """A block on each rank. Only the last stage knows the loss."""
     schedule = ScheduleGPipe
-    sequences = SEQUENCES * 4
+    sequences = SEQUENCES * 8
+    late_ms = 80.0
 
     def build(self):
         model = on_gpu(Block())
@@ -320,7 +326,7 @@ def train(program, fault, count, lead=0):
             meet()
             start = time.perf_counter()
         if is_late and fault == "late":
-            augment(LATE_MS)
+            augment(program.late_ms)
         loss = program.step(batch)
         if is_late and fault == "read":
             log_norms(program.model.parameters())

@@ -2,11 +2,11 @@
 """Whose line makes three ranks wait, in the loops of four_rank_programs.py, on four GPUs: what the report says of each planted
 fault, against what was planted and what the job takes less without it.
 
-  four_ranks.py --synctrace PATH --folder FOLDER [--only WORD,...] [--steps N] [--ahead N] [--time-limit SECONDS] [--table] [--record FOLDER]
+  four_ranks.py --synctrace PATH --folder FOLDER [--only WORD,...] [--steps N] [--together N] [--time-limit SECONDS] [--table] [--record FOLDER]
   four_ranks.py --cost --synctrace PATH --folder FOLDER [--rounds N] [--time-limit SECONDS] [--record FOLDER]
 
-Jobs run one at a time; while one runs, the next ones load their libraries and the last one ends. Each pattern's job without a fault and with its
-first one come first, then the timings. Results go to FOLDER/four_ranks.json after each job. --time-limit: no job's turn comes later, and those
+Jobs run one at a time. Several load their libraries together before the first of them begins, as a host that loads slows the ranks of others.
+Each pattern's job without a fault and with its first one come first, then the timings. Results go to FOLDER/four_ranks.json after each job. --time-limit: no job's turn comes later, and those
 that wait for it are stopped. --table: no run, only the reports and the table of what FOLDER holds. --cost: two jobs of two ranks side by side,
 one of them recorded at level syncs, and again with GPUs swapped. Exit status 1 when an answer is wrong, 77 when there are not four GPUs."""
 import argparse
@@ -44,6 +44,11 @@ FELT, NEARLY = 0.03, 0.03  # a fault that costs less of a step is hidden; a savi
 Job = collections.namedtuple("Job", "pattern what fault")
 
 
+def at_fault(function, fault):
+    """A function by its name in Python, as "Loader.batches"."""
+    return (function or "").rpartition(".")[2] in FAULTS.get(fault, ())
+
+
 def name_of(job):
     return f"{job.pattern}.{job.fault or 'time'}"
 
@@ -74,13 +79,15 @@ def run_all(options, jobs):
     ports = itertools.count(options.port)
     end = time.monotonic() + options.time_limit
     try:
-        while (left or waiting) and time.monotonic() < end:
-            while left and len(waiting) <= options.ahead:
+        while left and time.monotonic() < end:
+            while left and len(waiting) < options.together:
                 job = left.popleft()
                 waiting.append((job, started(options, job, next(ports))))
-            run_one(options, *waiting[0], done, timings, failed)
-            waiting.popleft()
-            write(options, timings, failed, not_run)
+            wait_until_loaded([group for _, group in waiting], options.patience)
+            while waiting and time.monotonic() < end:
+                run_one(options, *waiting[0], done, timings, failed)
+                waiting.popleft()
+                write(options, timings, failed, not_run)
     finally:
         for _, group in waiting:
             group.stop()
@@ -90,6 +97,13 @@ def run_all(options, jobs):
             failed[name_of(job)] = problem
     write(options, timings, failed, not_run)
     return timings, failed, not_run
+
+
+def wait_until_loaded(groups, patience_s):
+    begin = time.monotonic()
+    while not all(group.is_loaded() for group in groups) and time.monotonic() < begin + patience_s:
+        time.sleep(0.1)
+    print(f"{len(groups)} jobs loaded: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
 
 
 def run_one(options, job, group, done, timings, failed):
@@ -156,8 +170,8 @@ class Answer:
         file = pathlib.PurePath(cause["file"] or "?").name
         self.where = f"{file}:{cause['line']} in {cause['function']}: {cause['kernel'] or cause['cause']}"
         if cause["saving"]["ns"] >= WORTH * said["base_ns"]:
-            # One fault can be several rows of its functions: a longer batch is in forward and backward.
-            same = [one for one in said["causes"] if one is cause or one["function"] in FAULTS.get(self.job.fault, ())]
+            # A longer batch is in several rows: forward and backward.
+            same = [one for one in said["causes"] if one is cause or (self.job.fault == "uneven" and at_fault(one["function"], "uneven"))]
             self.saving, *self.range = (min(1.0, sum(one["saving"][end] for one in same) / max(1, said["base_ns"])) for end in ("ns", "lo_ns", "hi_ns"))
 
     @property
@@ -184,7 +198,7 @@ class Answer:
         else:
             if not self.verdict.startswith("rank-bound") or self.rank != str(LATE_RANK):
                 self.problems.append("rank")
-            if self.function not in FAULTS[self.job.fault]:
+            if not at_fault(self.function, self.job.fault):
                 self.problems.append("line")
 
     def row(self):
@@ -280,8 +294,10 @@ def cost(options):
     pairs, groups = [], []
     try:
         while len(pairs) < 2 * options.rounds and (len(pairs) % 2 or time.monotonic() < end):
-            while len(groups) < min(len(pairs) + 2, 2 * options.rounds):
-                groups.append(side_by_side(options, len(groups)))
+            if len(groups) == len(pairs):
+                count = min(options.together, 2 * options.rounds - len(pairs))
+                groups += [side_by_side(options, len(groups) + number) for number in range(count)]
+                wait_until_loaded([one for pair in groups[len(pairs):] for one in pair.values()], options.patience)
             pairs.append(paced(options, groups[len(pairs)]))
     finally:
         for group in (one for pair in groups[len(pairs):] for one in pair.values()):
@@ -305,9 +321,9 @@ def main():
     parser.add_argument("--synctrace", type=pathlib.Path, required=True)
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="", help="words of which one is in a job's name (ddp.late, ddp.time)")
-    parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--timed-steps", type=int, default=15)
-    parser.add_argument("--ahead", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--timed-steps", type=int, default=8)
+    parser.add_argument("--together", type=int, default=7, help="jobs that load at the same time")
     parser.add_argument("--port", type=int, default=29700)
     parser.add_argument("--patience", type=float, default=PATIENCE_S, help="seconds that a job has from its turn")
     parser.add_argument("--time-limit", type=float, default=1e9)

@@ -21,18 +21,20 @@ class Group:
         """recorder: the words before those of a program. neighbour: the words of a process that shares its GPU with the rank of that number, and that rank."""
         self.name, self.port, self.folder, self.gpus = name, port, folder, gpus
         self.turn, self.flag, self.traces = folder / f"{name}.turn", folder / f"{name}.flag", folder / name
-        for old in (self.turn, self.flag, self.flag.with_suffix(".ready")):
+        for old in (self.turn, self.flag, self.flag.with_suffix(".ready"), *folder.glob(f"{name}.*.loaded")):
             old.unlink(missing_ok=True)
         shutil.rmtree(self.traces, ignore_errors=True)
         if recorder:
             self.traces.mkdir(parents=True)
             words = [*recorder, "-o", f"{self.traces}/rank%r", "--", *words]
-        self.outputs = []
+        self.outputs, self.loaded = [], []
         self.ranks = [self.start(rank, rank, words) for rank in range(len(gpus))]
         self.others = [self.start("neighbour", neighbour[1], neighbour[0])] if neighbour else []
 
     def start(self, label, rank, words):
-        environment = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(len(self.gpus)), MASTER_ADDR="127.0.0.1",
+        loaded = self.folder / f"{self.name}.{label}.loaded"
+        self.loaded.append(loaded)
+        environment = dict(os.environ, RANK_LOADED=str(loaded), RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(len(self.gpus)), MASTER_ADDR="127.0.0.1",
                            MASTER_PORT=str(self.port), RANK_TURN=str(self.turn), NEIGHBOUR=str(self.flag))
         if self.gpus[0] != 0:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, self.gpus))
@@ -40,6 +42,10 @@ class Group:
         self.outputs.append(output)
         return subprocess.Popen([str(word) for word in words], env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                 start_new_session=True)
+
+    def is_loaded(self):
+        """Whether each process waits for its turn, or one has ended before it."""
+        return all(file.exists() for file in self.loaded) or any(process.poll() is not None for process in (*self.ranks, *self.others))
 
     def begin(self):
         self.turn.touch()
@@ -112,7 +118,8 @@ class Group:
     def close(self):
         for output in self.outputs:
             output.close()
-        self.turn.unlink(missing_ok=True)
+        for file in (self.turn, *self.loaded):
+            file.unlink(missing_ok=True)
 
 
 def python(program, *words):

@@ -282,6 +282,8 @@ def windows(program, matrix, count):
 
 def wait_for_turn():
     turn = os.environ.get("RANK_TURN")
+    if loaded := os.environ.get("RANK_LOADED"):
+        pathlib.Path(loaded).touch()
     while turn and not pathlib.Path(turn).exists():
         time.sleep(0.02)
 
