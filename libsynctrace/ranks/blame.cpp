@@ -258,14 +258,17 @@ class BlameFinder {
   static BlameRow row_of(std::span<const Excess> excesses) {
     BlameRow row;
     row.name = excesses.front().name;
-    std::map<std::uint32_t, Nanoseconds> by_rank;
+    std::map<std::uint32_t, RankShare> by_rank;
     for (const Excess& one : excesses) {
       row.waited_ns = add_saturated(row.waited_ns, one.waited_ns);
       row.excess_ns = add_saturated(row.excess_ns, one.more_ns);
       row.meetings += one.waited_ns >= kSureMarginNs ? 1 : 0;
-      by_rank[one.late.rank] += one.waited_ns;
+      RankShare& share = by_rank[one.late.rank];
+      share.rank = one.late.rank;
+      share.waited_ns += one.waited_ns;
+      share.excess_ns += one.more_ns;
     }
-    for (const auto& [rank, ns] : by_rank) row.ranks.push_back({rank, ns});
+    for (const auto& [rank, share] : by_rank) row.ranks.push_back(share);
     std::stable_sort(row.ranks.begin(), row.ranks.end(),
                      [](const RankShare& a, const RankShare& b) { return a.waited_ns > b.waited_ns; });
     return row;

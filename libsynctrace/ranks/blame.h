@@ -49,6 +49,7 @@ using PartSorts = std::vector<PartSort>;
 struct RankShare {
   std::uint32_t rank = kNoRank;
   Nanoseconds waited_ns = 0;
+  Nanoseconds excess_ns = 0;  // how much longer it took there than on another rank
 };
 
 struct BlameRow {

@@ -20,10 +20,17 @@ constexpr std::size_t kMostLooked = 200'000;
 // by 14 % and more.
 constexpr double kSlowHost = 1.08;
 
-// A launch so many times as long as usual found the GPU's queue full.
+// What is queued found the GPU's queue full where it took so many times as long as a launch does.
 constexpr Nanoseconds kQueueIsFull = 10;
 // A thread with less of the launches has no part in how fast the rank is.
 constexpr std::size_t kLaunchers = 20;
+
+// Only queues work, as a launch does. A copy of pageable memory copies on the host, too.
+bool is_queued(const Call& call) {
+  if (call.category == ApiCategory::kMemset) return true;
+  return call.category == ApiCategory::kCopyAsync && call.source_memory != MemoryKind::kPageable &&
+         call.target_memory != MemoryKind::kPageable;
+}
 
 using Waits = std::unordered_map<ThreadId, std::vector<TimeSpan>>;
 
@@ -48,7 +55,9 @@ Waits waits_of(const Trace& trace, const Attribution& attribution) {
     if (launch.span.length_ns() > full_ns) add(launch.thread, launch.span);
   }
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {
-    if (attribution.judgements[i].verdict == Verdict::kBlocked) add(trace.calls[i].thread, trace.calls[i].span);
+    const Call& call = trace.calls[i];
+    const bool is_full = is_queued(call) && call.span.length_ns() > full_ns;
+    if (is_full || attribution.judgements[i].verdict == Verdict::kBlocked) add(call.thread, call.span);
   }
   for (const HostWait& wait : trace.host_waits) add(wait.thread, wait.span);
   for (const Poll& poll : trace.polls) {

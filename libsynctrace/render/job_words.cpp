@@ -103,7 +103,7 @@ void add_uses(const JobReport& report, std::vector<std::string>& limits) {
 }
 
 void add_slow_host(const JobReport& report, std::vector<std::string>& limits) {
-  if (report.verdict != "rank-bound" || report.slow_host <= 0) return;
+  if (report.slow_host <= 0) return;
   limits.push_back(
       format_text("Careful: the host of {} is slower at everything: launches, and the code between them, take at least "
                   "{:.2f} times as long as on other ranks. Look at its processor first.",
@@ -111,7 +111,7 @@ void add_slow_host(const JobReport& report, std::vector<std::string>& limits) {
 }
 
 void add_busy_hosts(const JobReport& report, std::vector<std::string>& limits) {
-  if (report.busy_hosts_ns <= 0) return;
+  if (report.busy_hosts_ns <= 0 || report.hosts_bind) return;
   limits.push_back(format_text("Savings are limited: the host of another rank is busy for {} of a step, too.",
                                share_text(report.busy_hosts_ns, report.base_ns)));
 }
@@ -171,6 +171,7 @@ std::string job_cause_place(const JobCause& cause) {
 }
 
 std::string job_headline(const JobReport& report) {
+  if (report.hosts_bind) return "HOST-BOUND ON ALL RANKS";
   if (report.verdict != "rank-bound") return in_capitals(report.verdict);
   switch (report.shape) {
     case JobShape::kOneRank:
@@ -211,6 +212,13 @@ std::string job_sentence(const JobReport& report) {
         "even.",
         mean(report.mean_transfer_ns + report.mean_unsplit_ns), mean(report.mean_waiting_ns));
   }
+  if (report.hosts_bind) {
+    return format_text(
+        "The host of each rank is busy for most of a step. Its GPU waits for launches, or for ranks whose GPUs do: {} "
+        "of "
+        "the time, on average. Launch less on all ranks: see synctrace explain {}.",
+        mean(report.mean_waiting_ns), kLaunchBoundRule.id);
+  }
   return format_text(
       "Ranks hardly wait for one another: {} of the time, and {} to move data. The same binds each of them: see --rank "
       "{}.",
@@ -229,6 +237,10 @@ std::string job_gain_sentence(const JobReport& report) {
   }
   const std::string now = format_text("{} {}.", report.by_steps ? "A step takes" : "The job takes",
                                       duration_text(of_a_step(report, report.base_ns)));
+  if (report.hosts_bind) {
+    return format_text("{} A faster host of {} alone saves at most {}.", now, rank_word(report, report.late),
+                       percent(report, report.left_by_hosts_ns));
+  }
   if (first == report.causes.end()) {
     if (!is_at_least(report.alike_ns, report.base_ns, 100))
       return now + " No line of one rank alone would make it shorter.";

@@ -93,7 +93,7 @@ class JobScreen {
   void ranks() {
     const std::vector<std::size_t> order = ranks_in_order(report_, room_.ranks);
     out_.add(format_text("  {:>6} {:>10} {:>9} {:>13} {:>13}  {}", "rank", report_.by_steps ? "step" : "", "GPU idle",
-                         "moving data", "waiting", "others waited for it"),
+                         "moving data", "waiting", report_.hosts_bind ? "host busy" : "others waited for it"),
              Tint::kDim);
     for (const std::size_t number : order) {
       const JobRank& rank = report_.ranks[number];
@@ -104,10 +104,13 @@ class JobScreen {
       const DeviceTime& time = rank.devices.front().in_steps;
       const auto each = [&](Nanoseconds ns) { return duration_text(of_a_step(rank, ns)); };
       const bool is_late = number == report_.late && report_.verdict == "rank-bound";
-      out_.add(format_text(
-          "  {:>6} {:>10} {:>9} {:>13} {:>13}  {}{}", rank.label, rank.steps > 0 ? duration_text(rank.step_ns) : "-",
-          share_text(time.idle_ns, time.whole_ns), each(time.transfer_ns + time.unsplit_ns), each(time.waiting_ns),
-          rank.others_waited_ns == 0 ? "-" : each(rank.others_waited_ns), is_late ? "   <- latest" : ""));
+      out_.add(format_text("  {:>6} {:>10} {:>9} {:>13} {:>13}  {}{}", rank.label,
+                           rank.steps > 0 ? duration_text(rank.step_ns) : "-", share_text(time.idle_ns, time.whole_ns),
+                           each(time.transfer_ns + time.unsplit_ns), each(time.waiting_ns),
+                           report_.hosts_bind           ? share_text(rank.host_busy_ns, rank.step_ns)
+                           : rank.others_waited_ns == 0 ? "-"
+                                                        : each(rank.others_waited_ns),
+                           is_late ? "   <- latest" : ""));
     }
     if (order.size() < report_.ranks.size())
       out_.add(format_text("  and {} ranks more", report_.ranks.size() - order.size()));

@@ -6,42 +6,72 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <span>
 #include <utility>
 #include <vector>
 
 namespace synctrace {
 namespace {
 
-// What is left of the steps beside the busiest host of a rank that is none of these.
-Nanoseconds left_ns(const Job& job, const JobReport& report, std::span<const RankShare> changed) {
-  double busiest = 0;
-  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
-    const RankSummary& one = job.ranks[rank];
-    const bool is_changed =
-        std::any_of(changed.begin(), changed.end(), [&](const RankShare& share) { return share.rank == rank; });
-    if (is_changed || one.in_steps_ns <= 0) continue;
-    busiest = std::max(busiest, static_cast<double>(one.host_busy_ns) / static_cast<double>(one.in_steps_ns));
+// What a change makes of ranks' hosts. The rank that others waited for most may be as fast as it likes then; every
+// other one has less to do by what it took longer than others.
+class ChangedHosts {
+ public:
+  explicit ChangedHosts(const Job& job) : job_(job), less_ns_(job.ranks.size(), 0) {}
+
+  void add(const JobCause& cause) {
+    for (const RankShare& share : cause.ranks) {
+      if (share.rank >= less_ns_.size()) continue;
+      less_ns_[share.rank] = add_saturated(less_ns_[share.rank], cause.kernel.empty() ? share.excess_ns : 0);
+      if (is_mostly(share, cause)) free(share.rank);
+    }
   }
-  return std::llround(std::clamp(1.0 - busiest, 0.0, 1.0) * static_cast<double>(report.base_ns));
+
+  void free(std::uint32_t rank) {
+    if (rank < less_ns_.size()) less_ns_[rank] = kLatestTime;
+  }
+
+  // What is left of the steps beside the busiest host.
+  Nanoseconds left_ns(Nanoseconds base_ns) const {
+    double busiest = 0;
+    for (std::uint32_t rank = 0; rank < job_.ranks.size(); ++rank) {
+      const RankSummary& one = job_.ranks[rank];
+      if (less_ns_[rank] >= one.host_busy_ns || one.in_steps_ns <= 0) continue;
+      busiest = std::max(busiest,
+                         static_cast<double>(one.host_busy_ns - less_ns_[rank]) / static_cast<double>(one.in_steps_ns));
+    }
+    return std::llround(std::clamp(1.0 - busiest, 0.0, 1.0) * static_cast<double>(base_ns));
+  }
+
+ private:
+  static bool is_mostly(const RankShare& share, const JobCause& cause) {
+    return share.waited_ns >= cause.waited_ns - cause.waited_ns / 2;
+  }
+
+  const Job& job_;
+  std::vector<Nanoseconds> less_ns_;  // by rank
+};
+
+Nanoseconds left_ns(const Job& job, const JobReport& report, const JobCause& cause) {
+  ChangedHosts hosts(job);
+  hosts.add(cause);
+  return hosts.left_ns(report.base_ns);
 }
 
 // A host may use half of what it has left, or more than was seen: the recorder makes it busier.
-void limit(Interval& saving, Nanoseconds most_ns) {
+void limit(Interval& saving, Nanoseconds most_ns, Nanoseconds base_ns) {
   if (saving.ns <= most_ns) return;
   saving.ns = most_ns;
   saving.lo_ns = std::min(saving.lo_ns, most_ns / 2);
-  saving.hi_ns = std::min(saving.hi_ns, most_ns + most_ns / 2);
+  saving.hi_ns = std::min({saving.hi_ns, most_ns + most_ns / 2, base_ns});
 }
 
 void limit_sets(const Job& job, JobReport& report) {
   for (JobCauseSet& set : report.sets) {
-    std::vector<RankShare> ranks;
+    ChangedHosts hosts(job);
     for (std::size_t i = 0; i < report.causes.size(); ++i) {
-      if ((set.causes & JobCauseSet::bit_of(i)) == 0) continue;
-      ranks.insert(ranks.end(), report.causes[i].ranks.begin(), report.causes[i].ranks.end());
+      if ((set.causes & JobCauseSet::bit_of(i)) != 0) hosts.add(report.causes[i]);
     }
-    limit(set.saving, left_ns(job, report, ranks));
+    limit(set.saving, hosts.left_ns(report.base_ns), report.base_ns);
   }
 }
 
@@ -66,12 +96,12 @@ void put_in_order(JobReport& report) {
 
 // No more than they save one by one, and than hosts leave.
 void add_up(const Job& job, JobReport& report) {
-  std::vector<RankShare> changed;
+  ChangedHosts hosts(job);
   Nanoseconds so_far_ns = 0;
   for (JobCause& cause : report.causes) {
-    changed.insert(changed.end(), cause.ranks.begin(), cause.ranks.end());
+    hosts.add(cause);
     const Nanoseconds together_ns = add_saturated(so_far_ns, std::max<Nanoseconds>(0, cause.saving.ns));
-    cause.cumulative_ns = std::max(so_far_ns, std::min(together_ns, left_ns(job, report, changed)));
+    cause.cumulative_ns = std::max(so_far_ns, std::min(together_ns, hosts.left_ns(report.base_ns)));
     cause.adds_nothing = cause.cumulative_ns == so_far_ns;
     so_far_ns = cause.cumulative_ns;
   }
@@ -89,18 +119,28 @@ double slow_host_of(const Job& job, std::uint32_t late) {
 
 void limit_by_hosts(const Job& job, JobReport& report) {
   if (!report.by_steps) return;
-  const RankShare late{report.late, 0};
-  report.alike_ns = std::min(report.alike_ns, left_ns(job, report, std::span(&late, 1)));
-  const auto most_ns = [&](const JobCause& cause) { return left_ns(job, report, cause.ranks); };
+  ChangedHosts without_late(job);
+  without_late.free(report.late);
+  report.left_by_hosts_ns = without_late.left_ns(report.base_ns);
+  report.alike_ns = std::min(report.alike_ns, report.left_by_hosts_ns);
+  const auto most_ns = [&](const JobCause& cause) { return left_ns(job, report, cause); };
   const auto is_too_much = [&](const JobCause& cause) { return cause.saving.ns > most_ns(cause); };
   if (std::none_of(report.causes.begin(), report.causes.end(), is_too_much)) return;
   limit_sets(job, report);
-  for (JobCause& cause : report.causes) limit(cause.saving, most_ns(cause));
+  for (JobCause& cause : report.causes) limit(cause.saving, most_ns(cause), report.base_ns);
   put_in_order(report);
   add_up(job, report);
   const auto first = std::find_if(report.causes.begin(), report.causes.end(),
                                   [&](const JobCause& cause) { return cause.saving.ns == most_ns(cause); });
   if (first != report.causes.end()) report.busy_hosts_ns = report.base_ns - most_ns(*first);
+}
+
+void keep_remedies(const Job& job, JobReport& report) {
+  for (JobCause& cause : report.causes) {
+    if (cause.title.empty() && cause.kernel.empty()) cause.saving = Interval();
+  }
+  put_in_order(report);
+  add_up(job, report);
 }
 
 }  // namespace synctrace

@@ -11,7 +11,12 @@ namespace synctrace {
 double slow_host_of(const Job& job, std::uint32_t late);
 
 // Ranks whose hosts are busy for most of a step have little time to wait less in: no saving is more than what is left
-// of a step beside the busiest host that it does not change. Limits the causes' savings, those of sets and alike_ns.
+// of a step beside the host that is the busiest with the change. Limits the causes' savings, those of sets and
+// alike_ns.
 void limit_by_hosts(const Job& job, JobReport& report);
+
+// Where the hosts of all ranks bind the job, a line for which there is no remedy is only where a busy host happens to
+// be: it saves nothing.
+void keep_remedies(const Job& job, JobReport& report);
 
 }  // namespace synctrace

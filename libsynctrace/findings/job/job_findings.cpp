@@ -67,6 +67,7 @@ JobRank rank_row(const Job& job, std::uint32_t number) {
   row.gpus_as_one = summary.gpus_as_one;
   row.steps = summary.ordinary_steps;
   row.step_ns = row.steps == 0 ? 0 : summary.in_steps_ns / static_cast<Nanoseconds>(row.steps);
+  row.host_busy_ns = row.steps == 0 ? 0 : summary.host_busy_ns / static_cast<Nanoseconds>(row.steps);
   row.lossy_ns = summary.lossy_ns;
   row.collectives = summary.units.size();
   for (std::size_t i = 0; i < summary.devices.size(); ++i) {
@@ -383,8 +384,9 @@ JobReport JobFindings::report(bool with_sets) const {
   parts_->add_causes(with_sets, report);
   limit_by_hosts(job, report);
   judge_job(report);
+  if (report.hosts_bind) keep_remedies(job, report);
   if (report.slow_gpu > 0 && report.shape == JobShape::kOneRank) report.shape = JobShape::kOneGpu;
-  if (report.shape == JobShape::kOneRank) report.slow_host = slow_host_of(job, report.late);
+  if (report.shape == JobShape::kOneRank || report.hosts_bind) report.slow_host = slow_host_of(job, report.late);
   if (const ExaminedRank* usual = parts_->find(report.usual))
     report.patterns = find_job_patterns(job, report.usual, usual->unit_lines);
   parts_->add_limits(report);

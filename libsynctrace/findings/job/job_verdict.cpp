@@ -9,6 +9,9 @@
 namespace synctrace {
 namespace {
 
+// Four H200: hosts of ranks that wait for one are busy for 61 % at most, those of jobs bound by hosts for 72 % and
+// more.
+constexpr Share kBusyHost = percent(67);
 constexpr Nanoseconds kBusyShare = 10;  // the limit for one rank too: a GPU that lacks work for less binds the program
 
 void add_means(JobReport& report) {
@@ -73,6 +76,16 @@ Nanoseconds held_by_causes_ns(const JobReport& report) {
   return std::max(largest_ns, std::min(sum_ns, report.alike_ns));
 }
 
+// The hosts of all ranks are busy, and what another late rank leaves is little beside what GPUs wait.
+bool hosts_bind(const JobReport& report) {
+  if (report.mean_waiting_ns < report.mean_whole_ns / kBusyShare ||
+      report.left_by_hosts_ns >= report.mean_waiting_ns / 2)
+    return false;
+  return std::all_of(report.ranks.begin(), report.ranks.end(), [](const JobRank& rank) {
+    return ratio(rank.host_busy_ns, std::max<Nanoseconds>(1, rank.step_ns)) >= kBusyHost;
+  });
+}
+
 }  // namespace
 
 void find_late_rank(const Job& job, const std::vector<RankCharge>& charges, JobReport& report) {
@@ -96,6 +109,12 @@ void judge_job(JobReport& report) {
   }
   const Nanoseconds moving_ns = report.mean_transfer_ns + report.mean_unsplit_ns + report.mean_waiting_ns;
   const Nanoseconds whole_ns = std::max<Nanoseconds>(1, report.mean_whole_ns);
+  if (hosts_bind(report)) {
+    report.verdict = "host-bound";
+    report.hosts_bind = true;
+    report.shape = JobShape::kEven;
+    return;
+  }
   if (held_ns >= whole_ns / kRankBoundShare && held_ns >= lacked_ns) {
     report.verdict = "rank-bound";
     if (is_known && causes_are_known && report.slow_gpu == 0) find_late_by_causes(report);

@@ -32,6 +32,7 @@ struct JobRank {
   std::uint32_t gpus_as_one = 1;   // the process's GPUs that are ranks of their own and not told apart
   std::size_t steps = 0;           // ordinary ones
   Nanoseconds step_ns = 0;         // their mean
+  Nanoseconds host_busy_ns = 0;    // of step_ns, in which some thread that launches was in no wait; 0: not known
   Nanoseconds lossy_ns = 0;        // how much of the recorded time may lack records
   std::vector<JobDevice> devices;  // the one with most collectives first
   // What the others waited for it, in ordinary steps; and how much later than the next rank it came, added up.
@@ -110,6 +111,8 @@ struct JobReport {
   std::vector<std::int64_t> missing;  // ranks without a recording, as far as the launcher numbers all of them
 
   std::string verdict;  // "rank-bound", "communication-bound", or that of a rank as there are most
+  // The verdict is "host-bound" because the hosts of all ranks are busy: a rank that is late is not why others wait.
+  bool hosts_bind = false;
   JobShape shape = JobShape::kEven;
   std::uint32_t late = kNoRank;   // the rank that held the others up most
   Nanoseconds late_share_ns = 0;  // the part of waited_ns that was for it
@@ -118,6 +121,8 @@ struct JobReport {
   // How many times the others' time the late rank's host takes for its launches and for what is between them, all of
   // them; 0: it is not slower, or not in all of them.
   double slow_host = 0;
+  // What is left of the steps beside the busiest host of a rank that is not late: no change of the late one saves more.
+  Nanoseconds left_by_hosts_ns = 0;
   // For how long another rank's host is busy in the steps, which limits the largest saving that it does; 0: it limits
   // none.
   Nanoseconds busy_hosts_ns = 0;

@@ -66,6 +66,45 @@ TEST_CASE("changes of several ranks add up, as far as hosts leave time") {
   CHECK(report.busy_hosts_ns == 950);
 }
 
+TEST_CASE("where ranks are late in turn, each host has less to do by what took longer there") {
+  const Job job(ranks_of({90, 95, 100}));
+  JobReport report = report_of({{0, 1, 2}}, 400);
+  report.causes[0].waited_ns = 3;
+  for (RankShare& share : report.causes[0].ranks) share.excess_ns = 100;  // a twentieth of the steps
+  limit_by_hosts(job, report);
+  CHECK(report.causes[0].saving.ns == 50);
+  report.causes[0].saving.ns = 400;
+  report.causes[0].kernel = "gemm";  // the GPU has less to do, the host has not
+  limit_by_hosts(job, report);
+  CHECK(report.causes[0].saving.ns == 0);
+  report.causes[0].saving.ns = 400;
+  report.causes[0].waited_ns = 2;  // now each has half of the waiting
+  limit_by_hosts(job, report);
+  CHECK(report.causes[0].saving.ns == 400);
+}
+
+TEST_CASE("a saving is at most all of the steps") {
+  const Job job(ranks_of({10, 10, 100}));
+  JobReport report = report_of({{2}}, 950);
+  report.causes[0].saving.hi_ns = 1'400;
+  limit_by_hosts(job, report);
+  CHECK(report.causes[0].saving.ns == 900);
+  CHECK(report.causes[0].saving.hi_ns == 1'000);
+}
+
+TEST_CASE("where all hosts bind the job only remedies and kernels are left") {
+  const Job job(ranks_of({90, 95, 100}));
+  JobReport report = report_of({{2}, {2}, {1}}, 40);
+  report.causes[1].title = "Read once";
+  report.causes[2].kernel = "gemm";
+  keep_remedies(job, report);
+  CHECK(report.causes[0].title == "Read once");
+  CHECK(report.causes[0].saving.ns == 40);
+  CHECK(report.causes[1].kernel == "gemm");
+  CHECK(report.causes[2].saving.ns == 0);
+  CHECK(report.causes[2].adds_nothing);
+}
+
 TEST_CASE("hosts that wait most of the time limit nothing, nor do those of which nothing is known") {
   for (const std::vector<Nanoseconds>& percent : {std::vector<Nanoseconds>{30, 40, 100}, {0, 0, 0}}) {
     const Job job(ranks_of(percent));

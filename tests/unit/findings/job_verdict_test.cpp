@@ -66,4 +66,41 @@ TEST_CASE("ranks whose kernels vary are even; a line on one rank names it") {
   CHECK(judged().verdict == "rank-bound");
 }
 
+TEST_CASE("where the hosts of all ranks are busy, and another late rank leaves little, the hosts bind the job") {
+  JobReport report;
+  report.mean_whole_ns = 1'000;
+  report.mean_waiting_ns = 400;
+  report.left_by_hosts_ns = 100;
+  report.alike_ns = 600;
+  report.late = 1;
+  report.shape = JobShape::kOneRank;
+  report.usual = 0;
+  report.ranks.resize(2);
+  for (JobRank& rank : report.ranks) {
+    rank.step_ns = 100;
+    rank.host_busy_ns = 70;
+    rank.devices.emplace_back();
+  }
+  const auto judged = [&] {
+    JobReport copy = report;
+    judge_job(copy);
+    CHECK(copy.hosts_bind == (copy.verdict == "host-bound"));
+    return copy;
+  };
+  CHECK(judged().verdict == "host-bound");
+  CHECK(judged().shape == JobShape::kEven);
+
+  report.left_by_hosts_ns = 200;  // half of the waiting
+  CHECK(judged().verdict == "rank-bound");
+  CHECK(judged().shape == JobShape::kOneRank);
+  report.left_by_hosts_ns = 100;
+  report.ranks[0].host_busy_ns = 66;
+  CHECK(judged().verdict == "rank-bound");
+  report.ranks[0].host_busy_ns = 0;  // not known
+  CHECK(judged().verdict == "rank-bound");
+  report.ranks[0].host_busy_ns = 70;
+  report.mean_waiting_ns = 99;
+  CHECK(judged().verdict == "rank-bound");
+}
+
 }  // namespace synctrace

@@ -54,7 +54,7 @@ TEST_CASE("few launches tell nothing") {
 
 // Two threads take turns, as a program and its autograd: each launches for 4 ms of a step of 10 ms, and waits while the
 // other one does. For the last 2 ms both wait, in one of these ways.
-enum class Wait { kNone, kSleep, kCall, kPoll, kFullQueue };
+enum class Wait { kNone, kSleep, kCall, kPoll, kFullQueue, kFullQueueAtMemset, kPageableCopy };
 
 Nanoseconds busy_of(Wait wait) {
   constexpr Nanoseconds kMs = 1'000'000;
@@ -83,13 +83,19 @@ Nanoseconds busy_of(Wait wait) {
     add_wait(3, {begin_ns, end_ns});  // this thread launches nothing
     const TimeSpan last = {begin_ns + 8 * kMs, end_ns};
     if (wait == Wait::kSleep) add_wait(1, last);
-    if (wait == Wait::kCall) {
+    if (wait == Wait::kCall || wait == Wait::kFullQueueAtMemset || wait == Wait::kPageableCopy) {
       Call call;
       call.thread = ThreadId{1};
       call.span = last;
+      if (wait == Wait::kFullQueueAtMemset) call.category = ApiCategory::kMemset;
+      if (wait == Wait::kPageableCopy) {
+        call.category = ApiCategory::kCopyAsync;
+        call.source_memory = MemoryKind::kPageable;
+      }
       trace.calls.push_back(call);
       attribution.judgements.push_back({});
-      attribution.judgements.back().verdict = step % 2 == 0 ? Verdict::kBlocked : Verdict::kReturnedAtOnce;
+      const bool blocks = wait == Wait::kCall && step % 2 == 0;
+      attribution.judgements.back().verdict = blocks ? Verdict::kBlocked : Verdict::kReturnedAtOnce;
     }
     if (wait == Wait::kPoll) {
       Poll poll;
@@ -118,6 +124,8 @@ TEST_CASE("a host is busy while one of its threads that launch is in no wait") {
   CHECK(busy_of(Wait::kCall) == 82);  // four of nine calls waited
   CHECK(busy_of(Wait::kPoll) == 72);
   CHECK(busy_of(Wait::kFullQueue) == 72);
+  CHECK(busy_of(Wait::kFullQueueAtMemset) == 72);
+  CHECK(busy_of(Wait::kPageableCopy) == 90);  // the host itself copies
 }
 
 }  // namespace
