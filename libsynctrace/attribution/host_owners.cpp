@@ -4,10 +4,16 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/median.h"
+#include "base/shares.h"
+
 namespace synctrace {
 namespace {
 
 constexpr std::uint64_t kFewestAgreeing = 3;  // samples
+// Beside one line only: the share of the samples there that agree, and times that are about as long.
+constexpr Share kNearlyAll = percent(80);
+constexpr Nanoseconds kAboutAsLong = 2;
 
 struct NamelessWork {
   ThreadId thread;
@@ -56,33 +62,70 @@ HostOwners::Lines HostOwners::lines_around(HostTimeline::Index thread, TimeSpan 
   return {line_of(around.before), line_of(around.after)};
 }
 
+HostOwners::Lines HostOwners::user_lines_around(HostTimeline::Index thread, TimeSpan span) const {
+  const HostTimeline::Neighbours around = evidence_.host.neighbours(thread, span);
+  return {shown_line_of(around.before), shown_line_of(around.after)};
+}
+
 void HostOwners::find_usual_samples() {
   struct Votes {
     std::uint32_t row = 0;  // the first there
     std::uint64_t samples = 0;
+    std::map<Nanoseconds, Nanoseconds> lengths_ns;  // by begin
   };
-  std::map<Lines, std::map<std::uint64_t, Votes>> found;
+  using VotesOfLines = std::map<Lines, std::map<std::uint64_t, Votes>>;
+  VotesOfLines found, beside;
   for (HostTimeline::Index thread = 0; thread < evidence_.host.threads(); ++thread) {
     for (const std::uint32_t row : evidence_.host.samples(thread)) {
       const Sample& sample = evidence_.trace.samples[row];
       if (sample.state == format::Sample::State::kBlocked || number(sample.stack) == 0) continue;
       const HostItem item = evidence_.host.item_before(thread, sample.span.begin_ns + 1);
       if (item.owner.table != OwnerTable::kNone || item.first) continue;
-      Votes& votes =
-          found[lines_around(thread, item.span)].try_emplace(shown_line_of(sample.stack), Votes{row, 0}).first->second;
-      votes.samples += sample.count;
+      const auto vote = [&](VotesOfLines& of, Lines lines) {
+        Votes& votes = of[lines].try_emplace(shown_line_of(sample.stack), Votes{row, 0, {}}).first->second;
+        votes.samples += sample.count;
+        votes.lengths_ns.emplace(item.span.begin_ns, item.span.length_ns());
+      };
+      vote(found, lines_around(thread, item.span));
+      const Lines user = user_lines_around(thread, item.span);
+      if (user.before != 0) vote(beside, {user.before, 0});
+      if (user.after != 0) vote(beside, {0, user.after});
     }
   }
-  for (const auto& [lines, places] : found) {
+  const auto most_of = [](const std::map<std::uint64_t, Votes>& places, Share share) {
     std::uint64_t all = 0;
     const Votes* most = nullptr;
     for (const auto& [line, votes] : places) {
       all += votes.samples;
       if (most == nullptr || votes.samples > most->samples) most = &votes;
     }
-    if (most != nullptr && most->samples >= kFewestAgreeing && most->samples * 2 > all)
-      usual_.emplace(lines, most->row);
+    const bool agree = most != nullptr && most->samples >= kFewestAgreeing && ratio(most->samples, all) > share;
+    return agree ? most : nullptr;
+  };
+  for (const auto& [lines, places] : found) {
+    if (const Votes* most = most_of(places, percent(50))) usual_.emplace(lines, most->row);
   }
+  for (const auto& [lines, places] : beside) {
+    const Votes* most = most_of(places, kNearlyAll);
+    if (most == nullptr) continue;
+    std::vector<Nanoseconds> lengths_ns;
+    for (const auto& [begin_ns, length_ns] : most->lengths_ns) lengths_ns.push_back(length_ns);
+    usual_beside_.emplace(lines, UsualBeside{most->row, median_of(std::move(lengths_ns))});
+  }
+}
+
+std::optional<std::uint32_t> HostOwners::usual_sample(HostTimeline::Index thread, TimeSpan span) const {
+  if (const auto usual = usual_.find(lines_around(thread, span)); usual != usual_.end()) return usual->second;
+  if (usual_beside_.empty()) return std::nullopt;
+  const Lines user = user_lines_around(thread, span);
+  for (const Lines lines : {Lines{0, user.after}, Lines{user.before, 0}}) {
+    const auto usual = usual_beside_.find(lines);
+    if (usual == usual_beside_.end()) continue;
+    const Nanoseconds usual_ns = usual->second.length_ns;
+    if (span.length_ns() >= usual_ns / kAboutAsLong && span.length_ns() / kAboutAsLong <= usual_ns)
+      return usual->second.sample;
+  }
+  return std::nullopt;
 }
 
 HostOwners::Told HostOwners::told(StackId stack) const {
@@ -111,8 +154,8 @@ Owner HostOwners::of(HostTimeline::Index thread, TimeSpan span, Owner owner) con
 }
 
 Owner HostOwners::of_open_time(HostTimeline::Index thread, TimeSpan span) {
-  const auto usual = usual_.empty() ? usual_.end() : usual_.find(lines_around(thread, span));
-  return usual == usual_.end() ? of(thread, span) : of(thread, span, {usual->second, OwnerTable::kSample});
+  const std::optional<std::uint32_t> usual = usual_sample(thread, span);
+  return usual ? of(thread, span, {*usual, OwnerTable::kSample}) : of(thread, span);
 }
 
 CauseKind HostOwners::kind_of_open_time(Owner owner, CauseKind kind) const {

@@ -49,7 +49,7 @@ class HostOwners {
   enum class Told : std::uint8_t { kNot, kPython, kUserCode };
   Told told(StackId stack) const;
 
-  // Two lines between which a thread ran: of Python, else two stacks.
+  // Two lines between which a thread ran: of Python, else two stacks. Zero: any.
   struct Lines {
     std::uint64_t before = 0;
     std::uint64_t after = 0;
@@ -60,14 +60,23 @@ class HostOwners {
   std::uint64_t line_of(StackId stack) const;
   std::uint64_t shown_line_of(StackId stack) const;
   Lines lines_around(HostTimeline::Index thread, TimeSpan span) const;
+  Lines user_lines_around(HostTimeline::Index thread, TimeSpan span) const;
   void find_usual_samples();
+  std::optional<std::uint32_t> usual_sample(HostTimeline::Index thread, TimeSpan span) const;
 
   // Where a thread slept at the end of the span that this one woke, told better than `own`.
   std::optional<Owner> waiting_for(HostTimeline::Index thread, TimeSpan span, Told own) const;
 
   const Evidence& evidence_;
   std::vector<std::vector<std::uint32_t>> ended_by_;  // the host waits that each thread ended, in order
-  std::map<Lines, std::uint32_t> usual_;              // the sample that stands for most of those between two lines
+  // The sample that stands for most of those between two lines.
+  std::map<Lines, std::uint32_t> usual_;
+  struct UsualBeside {
+    std::uint32_t sample = 0;
+    Nanoseconds length_ns = 0;  // of the time between records, in the middle
+  };
+  // Likewise behind or before a line of the program, where nearly all samples agree.
+  std::map<Lines, UsualBeside> usual_beside_;
   std::vector<HostTimeline::Neighbours> stretches_;
   std::uint32_t last_ = 0;  // looked up
   std::unordered_map<HostTimeline::Neighbours, std::uint32_t, PairHash> known_;

@@ -134,6 +134,7 @@ void UnitFinder::add_unit(std::span<const std::uint32_t> operations, std::span<c
   // Frameworks write all-to-all so. Without receives it is a scatter, of which other ranks have one receive each.
   if (pairs && sends + 1 >= ranks && receives + 1 >= ranks && ranks >= kFewestOfAll) {
     unit.exchange = Exchange::kTogether;
+    unit.is_of_pairs = true;
     name = "AllToAll";
     unit.signature = hash_of(name);
     mix(unit.signature, ranks);

@@ -10,16 +10,20 @@
 namespace synctrace {
 namespace {
 
+// Each has turns of its own.
+enum class Turns : std::uint8_t { kCollectives, kAllPairs, kPairs };
+
 // The key by which a unit is found. Pairs have one for each send and receive.
 struct Key {
   std::uint32_t communicator = 0;
+  Turns turns = Turns::kCollectives;
   std::uint32_t sender = 0;    // only for a pair: its rank in the communicator + 1
   std::uint32_t receiver = 0;  // likewise
   std::uint64_t turn = 0;
   Member member;
 };
 
-auto place_of(const Key& key) { return std::tie(key.communicator, key.sender, key.receiver, key.turn); }
+auto place_of(const Key& key) { return std::tie(key.communicator, key.turns, key.sender, key.receiver, key.turn); }
 
 class Matcher {
  public:
@@ -64,13 +68,18 @@ class Matcher {
     for (std::uint32_t unit = 0; unit < summary.units.size(); ++unit) {
       const CollectiveUnit& one = summary.units[unit];
       if (one.exchange != Exchange::kPairs && one.turn > 0)
-        keys_.push_back({rows_[one.communicator], 0, 0, one.turn, {rank, unit}});
+        keys_.push_back({rows_[one.communicator],
+                         one.is_of_pairs ? Turns::kAllPairs : Turns::kCollectives,
+                         0,
+                         0,
+                         one.turn,
+                         {rank, unit}});
     }
     for (const PairOperation& pair : summary.pairs) {
       const std::uint32_t own = summary.communicators[pair.communicator].rank;
       if (pair.turn == 0 || own >= kMostRanks || pair.peer >= kMostRanks) continue;
       const auto [from, to] = pair.is_send ? std::pair(own, pair.peer) : std::pair(pair.peer, own);
-      keys_.push_back({rows_[pair.communicator], from + 1, to + 1, pair.turn, {rank, pair.unit}});
+      keys_.push_back({rows_[pair.communicator], Turns::kPairs, from + 1, to + 1, pair.turn, {rank, pair.unit}});
     }
   }
 
@@ -83,7 +92,7 @@ class Matcher {
     }
     const std::uint32_t count = static_cast<std::uint32_t>(match_.members.size()) - first;
     const JobCommunicator& communicator = match_.communicators[keys.front().communicator];
-    const bool pairs = keys.front().sender > 0;
+    const bool pairs = keys.front().turns == Turns::kPairs;
     if (count < 2 || (!pairs && !agree(first, count))) {
       match_.alone += count < 2 ? 1 : 0;
       match_.members.resize(first);

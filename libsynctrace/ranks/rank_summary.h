@@ -56,8 +56,9 @@ struct CollectiveUnit {
   Nanoseconds drained_ns = 0;
   Nanoseconds held_ns = 0;
   Exchange exchange = Exchange::kTogether;
-  bool after_end = false;  // the own time goes on from the end of `after`
-  bool in_steps = false;   // issued in an ordinary step
+  bool is_of_pairs = false;  // an all-to-all that is written as sends and receives: `turn` counts those to one rank
+  bool after_end = false;    // the own time goes on from the end of `after`
+  bool in_steps = false;     // issued in an ordinary step
 };
 
 // A send or receive of a unit of pairs.

@@ -37,6 +37,7 @@ std::string_view deed_of(const JobCause& cause) {
   if (cause.name == "input-bound") return "waits for its data loader";
   if (cause.name == "slow-gpu") return "has a slower GPU";
   if (cause.name == "slow-kernel") return "runs a longer kernel";
+  if (cause.name == "more-work") return "has more work for its GPU";
   if (varies(cause)) return "has kernels that take longer at times";
   if (cause.name == "garbage-collection") return "collects garbage";
   if (cause.name == "alloc-in-loop") return "takes GPU memory";
@@ -279,6 +280,10 @@ ShownCauses shown_causes(const JobReport& report, std::size_t most) {
 }
 
 std::string job_cause_title(const JobReport& report, const JobCause& cause) {
+  if (cause.name == "more-work" && !cause.ranks.empty()) {
+    return format_text("Give {} as much work as the others have [{}]", rank_word(report, cause.ranks.front().rank),
+                       kRankWaitRule.id);
+  }
   std::string title = cause.title.empty() ? std::string(usual_title(cause)) : cause.title;
   title += format_text(" [{}]", cause.rule == nullptr ? kRankWaitRule.id : cause.rule->id);
   if (cause.ranks.size() == 1) return format_text("{}, {} only", title, rank_word(report, cause.ranks.front().rank));

@@ -45,8 +45,8 @@ Job = collections.namedtuple("Job", "pattern what fault")
 
 
 def at_fault(function, fault):
-    """A function by its name in Python, as "Loader.batches"."""
-    return (function or "").rpartition(".")[2] in FAULTS.get(fault, ())
+    """A function by its name in Python, as "Loader.batches" or "Attention.forward.<locals>.<genexpr>"."""
+    return (function or "").partition(".<locals>")[0].rpartition(".")[2] in FAULTS.get(fault, ())
 
 
 def name_of(job):

@@ -44,6 +44,19 @@ std::string why_left_out(const std::string& path, bool has_devices) {
   return path.substr(path.rfind('/') + 1) + (has_devices ? ": no collectives" : ": no GPU work");
 }
 
+// The lines of all kernels that are told as one.
+void join_kernel_lines(const KernelsAsOne& as_one, std::uint32_t name, KernelLines& lines) {
+  KernelLines::mapped_type joined;
+  for (auto& [kernel, of_kernel] : lines) {
+    if (kernel >= as_one.rows.size() || !as_one.rows[kernel]) continue;
+    for (auto& [place, line] : of_kernel) {
+      auto& [ns, where] = joined.try_emplace(place, 0, line.second).first->second;
+      ns = add_saturated(ns, line.first);
+    }
+  }
+  if (!joined.empty()) lines[name] = std::move(joined);
+}
+
 std::vector<std::int64_t> numbers_of(const std::vector<RankSummary>& ranks) {
   std::vector<std::int64_t> numbers;
   for (const RankSummary& rank : ranks) numbers.push_back(rank.rank);
@@ -217,8 +230,10 @@ SourceLine JobFindings::Parts::launched_at(const BlameRow& row) const {
     return lines == looked->kernel_lines.end() ? KernelLines::mapped_type() : lines->second;
   };
   const auto most_of = [](const KernelLines::mapped_type& lines) {
+    // A line of a library's native code is no place to go to, so any line of a file comes first.
+    const auto rank_of = [](const auto& line) { return std::pair(line.second.second.line > 0, line.second.first); };
     const auto most = std::max_element(lines.begin(), lines.end(),
-                                       [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+                                       [&](const auto& a, const auto& b) { return rank_of(a) < rank_of(b); });
     return most == lines.end() ? SourceLine() : most->second.second;
   };
   if (row.ranks.empty()) return {};
@@ -231,8 +246,8 @@ SourceLine JobFindings::Parts::launched_at(const BlameRow& row) const {
     const Nanoseconds more_ns = line.first - (same == others.end() ? 0 : same->second.first);
     if (more_ns > 0) more.try_emplace(place, more_ns, line.second);
   }
-  if (!more.empty()) return most_of(more);
-  return most_of(all.empty() ? others : all);
+  const SourceLine where = most_of(more);
+  return where.line > 0 ? where : most_of(all.empty() ? others : all);
 }
 
 // What the rank's own report says to write at the line.
@@ -261,10 +276,17 @@ void JobFindings::Parts::add_causes(bool with_sets, JobReport& report) {
   const ExaminedRank* usual_one = find(report.usual);
   if (late != nullptr && usual_one != nullptr && late != usual_one)
     report.slow_gpu = slow_gpu_of(names, late->parts, usual_one->parts);
+  KernelsAsOne as_one{"slow-gpu", {}};
+  if (report.slow_gpu > 0) {
+    for (std::uint32_t name = 0; name < names.size(); ++name) as_one.rows.push_back(names[name].is_kernel);
+  } else if (late != nullptr && usual_one != nullptr && late != usual_one) {
+    as_one = more_work_of(names, late->parts, usual_one->parts);
+  }
   std::vector<std::vector<StretchPart>*> all;
   for (ExaminedRank& one : examined) all.push_back(&one.parts);
   const std::vector<StretchPart> usual_parts = usual_one == nullptr ? std::vector<StretchPart>() : usual_one->parts;
-  names.settle(usual_parts, report.slow_gpu > 0, all);
+  const std::uint32_t one_name = names.settle(usual_parts, as_one, all);
+  for (ExaminedRank& one : examined) join_kernel_lines(as_one, one_name, one.kernel_lines);
   std::vector<LookedAt> looked;
   for (ExaminedRank& one : examined) looked.push_back({one.rank, one.parts});
   const Blame blame = find_blame(
@@ -285,6 +307,10 @@ void JobFindings::Parts::add_causes(bool with_sets, JobReport& report) {
       if (part.is_kernel && part.name != "slow-gpu") {
         cause.kernel = part.name;
         cause.where = launched_at(row);
+      }
+      if (part.name == "more-work") {
+        cause.name = part.name;
+        cause.kernel = format_text("{} kernels", std::count(as_one.rows.begin(), as_one.rows.end(), true));
       }
     }
     cause.ranks = row.ranks;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -31,6 +32,12 @@ struct JobPart {
 using KernelLines =
     std::map<std::uint32_t, std::map<std::tuple<std::string, std::uint32_t>, std::pair<Nanoseconds, SourceLine>>>;
 
+// Kernels that are told as one: "slow-gpu" or "more-work".
+struct KernelsAsOne {
+  std::string_view name;
+  std::vector<bool> rows;  // by name; those beyond the end are not
+};
+
 class JobParts {
  public:
   struct OfRank {
@@ -47,10 +54,12 @@ class JobParts {
   const JobPart& operator[](std::uint32_t name) const { return parts_[name]; }
 
   // What the host did behind a wait is the wait's doing where only the late rank waits there. Where others wait too, it
-  // is what the host did then. With a slower GPU, all kernels are one, and so is all host code of a line. Renames the
-  // parts of all ranks.
-  void settle(const std::vector<StretchPart>& usual, bool kernels_are_one,
-              const std::vector<std::vector<StretchPart>*>& parts);
+  // is what the host did then. Kernels of `as_one` are one row of the name that is returned, and so is all host code of
+  // a line. Renames the parts of all ranks.
+  std::uint32_t settle(const std::vector<StretchPart>& usual, const KernelsAsOne& as_one,
+                       const std::vector<std::vector<StretchPart>*>& parts);
+
+  std::size_t size() const noexcept { return parts_.size(); }
 
  private:
   std::uint32_t number_of(JobPart part);
@@ -62,5 +71,10 @@ class JobParts {
 
 // How much longer a rank's kernels are than the same ones of another rank, if all are: 0 where they are not.
 double slow_gpu_of(const JobParts& names, const std::vector<StretchPart>& late, const std::vector<StretchPart>& usual);
+
+// Where nearly all that a rank's kernels are longer is due to several classes of them, each clearly longer: its share of
+// the work is larger. Else none.
+KernelsAsOne more_work_of(const JobParts& names, const std::vector<StretchPart>& late,
+                          const std::vector<StretchPart>& usual);
 
 }  // namespace synctrace

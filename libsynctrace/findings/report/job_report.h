@@ -44,7 +44,7 @@ struct JobRank {
 
 // What a rank did that the others waited for: ST060.
 struct JobCause {
-  // "scalar-read", "host-compute"; of GPU work "slow-kernel", "varying-kernel", "slow-gpu"; "not known"
+  // "scalar-read", "host-compute"; of GPU work "slow-kernel", "varying-kernel", "more-work", "slow-gpu"; "not known"
   std::string name;
   const Rule* rule = nullptr;  // the rule for what it did; null: none
   std::string kernel;          // where it is GPU work

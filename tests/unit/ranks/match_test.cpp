@@ -48,6 +48,19 @@ TEST_CASE("operations that differ are said, once a communicator, and nothing is 
   CHECK(match.meeting_of[0][1] == kNoMeeting);
 }
 
+TEST_CASE("an all-to-all of sends and receives has turns of its own") {
+  std::vector<RankSummary> ranks = {rank_with(0, 3, {1, 2, 1}), rank_with(1, 3, {1, 2, 1}), rank_with(2, 3, {1, 2, 1})};
+  for (RankSummary& rank : ranks) {
+    rank.units[1].is_of_pairs = true;
+    rank.units[1].turn = 1;  // as the first one's
+  }
+  const JobMatch match = match_ranks(ranks);
+  REQUIRE(match.meetings.size() == 3);
+  for (const Meeting& meeting : match.meetings) CHECK(meeting.count == 3);
+  CHECK(match.meeting_of[2][1] != match.meeting_of[2][0]);
+  CHECK(match.mismatches.empty());
+}
+
 TEST_CASE("a send and the receive of the same turn on its peer are one operation") {
   std::vector<RankSummary> ranks = {rank_with(0, 2, {5}), rank_with(1, 2, {6})};
   for (RankSummary& rank : ranks) {
