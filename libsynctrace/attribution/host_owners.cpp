@@ -11,9 +11,11 @@ namespace synctrace {
 namespace {
 
 constexpr std::uint64_t kFewestAgreeing = 3;  // samples
-// Beside one line only: the share of the samples there that agree, and times that are about as long.
-constexpr Share kNearlyAll = percent(80);
+// Beside one line only: the share of the samples there that agree, times that are about as long, and so long that a
+// sampler of 100 Hz missed them.
+constexpr Share kAgreeingBeside = percent(80);
 constexpr Nanoseconds kAboutAsLong = 2;
+constexpr Nanoseconds kLongTimeNs = 10'000'000;
 
 struct NamelessWork {
   ThreadId thread;
@@ -87,6 +89,7 @@ void HostOwners::find_usual_samples() {
         votes.lengths_ns.emplace(item.span.begin_ns, item.span.length_ns());
       };
       vote(found, lines_around(thread, item.span));
+      if (item.span.length_ns() < kLongTimeNs / kAboutAsLong) continue;
       const Lines user = user_lines_around(thread, item.span);
       if (user.before != 0) vote(beside, {user.before, 0});
       if (user.after != 0) vote(beside, {0, user.after});
@@ -106,7 +109,7 @@ void HostOwners::find_usual_samples() {
     if (const Votes* most = most_of(places, percent(50))) usual_.emplace(lines, most->row);
   }
   for (const auto& [lines, places] : beside) {
-    const Votes* most = most_of(places, kNearlyAll);
+    const Votes* most = most_of(places, kAgreeingBeside);
     if (most == nullptr) continue;
     std::vector<Nanoseconds> lengths_ns;
     for (const auto& [begin_ns, length_ns] : most->lengths_ns) lengths_ns.push_back(length_ns);
@@ -116,7 +119,7 @@ void HostOwners::find_usual_samples() {
 
 std::optional<std::uint32_t> HostOwners::usual_sample(HostTimeline::Index thread, TimeSpan span) const {
   if (const auto usual = usual_.find(lines_around(thread, span)); usual != usual_.end()) return usual->second;
-  if (usual_beside_.empty()) return std::nullopt;
+  if (usual_beside_.empty() || span.length_ns() < kLongTimeNs) return std::nullopt;
   const Lines user = user_lines_around(thread, span);
   for (const Lines lines : {Lines{0, user.after}, Lines{user.before, 0}}) {
     const auto usual = usual_beside_.find(lines);

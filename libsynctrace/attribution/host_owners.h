@@ -73,9 +73,9 @@ class HostOwners {
   std::map<Lines, std::uint32_t> usual_;
   struct UsualBeside {
     std::uint32_t sample = 0;
-    Nanoseconds length_ns = 0;  // of the time between records, in the middle
+    Nanoseconds length_ns = 0;  // the middle length of the time between records
   };
-  // Likewise behind or before a line of the program, where nearly all samples agree.
+  // Likewise behind or before a line of the program, where nearly all samples agree and the time is long.
   std::map<Lines, UsualBeside> usual_beside_;
   std::vector<HostTimeline::Neighbours> stretches_;
   std::uint32_t last_ = 0;  // looked up

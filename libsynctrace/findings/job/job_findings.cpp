@@ -12,6 +12,7 @@
 #include "base/format_text.h"
 #include "base/shown_text.h"
 #include "findings/job/host_limits.h"
+#include "findings/job/job_kernels.h"
 #include "findings/job/job_parts.h"
 #include "findings/job/job_patterns.h"
 #include "findings/job/job_saving.h"
@@ -42,19 +43,6 @@ struct ExaminedRank {
 
 std::string why_left_out(const std::string& path, bool has_devices) {
   return path.substr(path.rfind('/') + 1) + (has_devices ? ": no collectives" : ": no GPU work");
-}
-
-// The lines of all kernels that are told as one.
-void join_kernel_lines(const KernelsAsOne& as_one, std::uint32_t name, KernelLines& lines) {
-  KernelLines::mapped_type joined;
-  for (auto& [kernel, of_kernel] : lines) {
-    if (kernel >= as_one.rows.size() || !as_one.rows[kernel]) continue;
-    for (auto& [place, line] : of_kernel) {
-      auto& [ns, where] = joined.try_emplace(place, 0, line.second).first->second;
-      ns = add_saturated(ns, line.first);
-    }
-  }
-  if (!joined.empty()) lines[name] = std::move(joined);
 }
 
 std::vector<std::int64_t> numbers_of(const std::vector<RankSummary>& ranks) {
@@ -220,8 +208,6 @@ const ExaminedRank* JobFindings::Parts::find(std::uint32_t rank) const {
   return at == examined.end() ? nullptr : &*at;
 }
 
-// The line that launched more of the kernel's time on the late rank than on the usual one. Most launches have no stack,
-// the more so where the GPU is always busy: else the line that launched most of it, on either of them.
 SourceLine JobFindings::Parts::launched_at(const BlameRow& row) const {
   const auto lines_of = [&](std::uint32_t rank) {
     const ExaminedRank* looked = find(rank);
@@ -229,25 +215,9 @@ SourceLine JobFindings::Parts::launched_at(const BlameRow& row) const {
     const auto lines = looked->kernel_lines.find(row.name);
     return lines == looked->kernel_lines.end() ? KernelLines::mapped_type() : lines->second;
   };
-  const auto most_of = [](const KernelLines::mapped_type& lines) {
-    // A line of a library's native code is no place to go to, so any line of a file comes first.
-    const auto rank_of = [](const auto& line) { return std::pair(line.second.second.line > 0, line.second.first); };
-    const auto most = std::max_element(lines.begin(), lines.end(),
-                                       [&](const auto& a, const auto& b) { return rank_of(a) < rank_of(b); });
-    return most == lines.end() ? SourceLine() : most->second.second;
-  };
   if (row.ranks.empty()) return {};
   const std::uint32_t late = row.ranks.front().rank;
-  const KernelLines::mapped_type all = lines_of(late);
-  const KernelLines::mapped_type others = late == usual ? KernelLines::mapped_type() : lines_of(usual);
-  KernelLines::mapped_type more;
-  for (const auto& [place, line] : all) {
-    const auto same = others.find(place);
-    const Nanoseconds more_ns = line.first - (same == others.end() ? 0 : same->second.first);
-    if (more_ns > 0) more.try_emplace(place, more_ns, line.second);
-  }
-  const SourceLine where = most_of(more);
-  return where.line > 0 ? where : most_of(all.empty() ? others : all);
+  return more_launched_at(lines_of(late), late == usual ? KernelLines::mapped_type() : lines_of(usual));
 }
 
 // What the rank's own report says to write at the line.
@@ -274,13 +244,10 @@ void JobFindings::Parts::add_remedy(const BlameRow& row, JobCause& cause) const 
 void JobFindings::Parts::add_causes(bool with_sets, JobReport& report) {
   const ExaminedRank* late = find(report.late);
   const ExaminedRank* usual_one = find(report.usual);
-  if (late != nullptr && usual_one != nullptr && late != usual_one)
+  KernelsAsOne as_one;
+  if (late != nullptr && usual_one != nullptr && late != usual_one) {
     report.slow_gpu = slow_gpu_of(names, late->parts, usual_one->parts);
-  KernelsAsOne as_one{"slow-gpu", {}};
-  if (report.slow_gpu > 0) {
-    for (std::uint32_t name = 0; name < names.size(); ++name) as_one.rows.push_back(names[name].is_kernel);
-  } else if (late != nullptr && usual_one != nullptr && late != usual_one) {
-    as_one = more_work_of(names, late->parts, usual_one->parts);
+    as_one = report.slow_gpu > 0 ? all_kernels_of(names) : more_work_of(names, late->parts, usual_one->parts);
   }
   std::vector<std::vector<StretchPart>*> all;
   for (ExaminedRank& one : examined) all.push_back(&one.parts);

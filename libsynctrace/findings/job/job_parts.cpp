@@ -10,32 +10,10 @@
 #include "base/name_text.h"
 #include "base/shown_text.h"
 #include "findings/calls/stack_places.h"
-#include "kernels/kernel_class.h"
 #include "model/demangle.h"
 
 namespace synctrace {
 namespace {
-
-constexpr double kSlowGpu = 1.05;  // times the time of the same kernels on another GPU
-// More work: so many times, in so many kinds of kernels, which make up so much of what the rank's kernels are longer.
-constexpr double kLonger = 1.15;
-constexpr std::size_t kFewestKinds = 3;
-constexpr double kNearlyAll = 0.8;
-
-// By name, the late rank's time in a kernel and the usual one's.
-using KernelTimes = std::map<std::uint32_t, std::pair<double, double>>;
-
-KernelTimes kernel_times(const JobParts& names, const std::vector<StretchPart>& late,
-                         const std::vector<StretchPart>& usual) {
-  KernelTimes times;
-  for (const StretchPart& part : late) {
-    if (names[part.name].is_kernel) times[part.name].first += static_cast<double>(part.ns);
-  }
-  for (const StretchPart& part : usual) {
-    if (names[part.name].is_kernel) times[part.name].second += static_cast<double>(part.ns);
-  }
-  return times;
-}
 
 void rename(const std::vector<std::uint32_t>& names, std::vector<StretchPart>& parts) {
   for (StretchPart& part : parts) part.name = names[part.name];
@@ -184,59 +162,6 @@ void JobParts::one_row_per_line(const std::vector<std::vector<StretchPart>*>& pa
       if (row != rows.end()) name = row->second;
     }
   }
-}
-
-double slow_gpu_of(const JobParts& names, const std::vector<StretchPart>& late, const std::vector<StretchPart>& usual) {
-  const KernelTimes times = kernel_times(names, late, usual);
-  double late_ns = 0;
-  double usual_ns = 0;
-  for (const auto& [name, ns] : times) {
-    late_ns += ns.first;
-    usual_ns += ns.second;
-  }
-  if (usual_ns <= 0 || late_ns < kSlowGpu * usual_ns) return 0;
-  const double ratio = late_ns / usual_ns;
-  std::size_t kinds = 0;
-  for (const auto& [name, ns] : times) {
-    if (ns.second < usual_ns / 100) continue;
-    const double more = ns.first / ns.second - 1;
-    if (more < (ratio - 1) / 2 || more > (ratio - 1) * 2) return 0;
-    ++kinds;
-  }
-  return kinds >= 2 ? ratio : 0;
-}
-
-KernelsAsOne more_work_of(const JobParts& names, const std::vector<StretchPart>& late,
-                          const std::vector<StretchPart>& usual) {
-  struct Sort {
-    double late_ns = 0;
-    double usual_ns = 0;
-    std::vector<std::uint32_t> names;
-  };
-  // A library takes other kernels for another size.
-  std::map<std::pair<KernelKind, std::uint32_t>, Sort> sorts;
-  for (const auto& [name, ns] : kernel_times(names, late, usual)) {
-    const KernelKind kind = kernel_class(names[name].name).kind;
-    const bool is_known = kind != KernelKind::kOther;
-    Sort& sort = sorts[{kind, is_known ? 0 : name}];
-    sort.late_ns += ns.first;
-    sort.usual_ns += ns.second;
-    sort.names.push_back(name);
-  }
-  double all_ns = 0;
-  double longer_ns = 0;
-  std::size_t kinds = 0;
-  KernelsAsOne found{"more-work", std::vector<bool>(names.size(), false)};
-  for (const auto& [key, sort] : sorts) {
-    const double more_ns = sort.late_ns - sort.usual_ns;
-    all_ns += std::max(0.0, more_ns);
-    if (sort.usual_ns <= 0 || sort.late_ns < kLonger * sort.usual_ns) continue;
-    longer_ns += more_ns;
-    for (const std::uint32_t name : sort.names) found.rows[name] = true;
-    ++kinds;
-  }
-  if (kinds < kFewestKinds || longer_ns < kNearlyAll * all_ns) found.rows.clear();
-  return found;
 }
 
 }  // namespace synctrace

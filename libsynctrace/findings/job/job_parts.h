@@ -34,7 +34,7 @@ using KernelLines =
 
 // Kernels that are told as one: "slow-gpu" or "more-work".
 struct KernelsAsOne {
-  std::string_view name;
+  std::string_view name = "slow-gpu";
   std::vector<bool> rows;  // by name; those beyond the end are not
 };
 
@@ -47,6 +47,9 @@ class JobParts {
   // `report` is this rank's; `attribution` has kept its parts.
   OfRank of_rank(const Trace& trace, const Attribution& attribution, const RankSummary& rank, const Report& report,
                  const UserCode& user_code);
+
+  // The part's name, a new one where it was not seen before.
+  std::uint32_t number_of(JobPart part);
 
   // By name, for find_blame.
   PartSorts sorts() const;
@@ -62,19 +65,10 @@ class JobParts {
   std::size_t size() const noexcept { return parts_.size(); }
 
  private:
-  std::uint32_t number_of(JobPart part);
   void one_row_per_line(const std::vector<std::vector<StretchPart>*>& parts, std::vector<std::uint32_t>& names) const;
 
   std::vector<JobPart> parts_;
   std::map<std::tuple<std::string, std::string, std::uint32_t, std::string>, std::uint32_t> numbers_;
 };
-
-// How much longer a rank's kernels are than the same ones of another rank, if all are: 0 where they are not.
-double slow_gpu_of(const JobParts& names, const std::vector<StretchPart>& late, const std::vector<StretchPart>& usual);
-
-// Where nearly all that a rank's kernels are longer is due to several classes of them, each clearly longer: its share of
-// the work is larger. Else none.
-KernelsAsOne more_work_of(const JobParts& names, const std::vector<StretchPart>& late,
-                          const std::vector<StretchPart>& usual);
 
 }  // namespace synctrace

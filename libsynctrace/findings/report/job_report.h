@@ -32,7 +32,7 @@ struct JobRank {
   std::uint32_t gpus_as_one = 1;   // the process's GPUs that are ranks of their own and not told apart
   std::size_t steps = 0;           // ordinary ones
   Nanoseconds step_ns = 0;         // their mean
-  Nanoseconds host_busy_ns = 0;    // of step_ns, in which some thread that launches was in no wait; 0: not known
+  Nanoseconds host_busy_ns = 0;    // the part of step_ns when some thread that launches was in no wait; 0: not known
   Nanoseconds lossy_ns = 0;        // how much of the recorded time may lack records
   std::vector<JobDevice> devices;  // the one with most collectives first
   // What the others waited for it, in ordinary steps; and how much later than the next rank it came, added up.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single explanations that the generated programs do not reach: work behind host functions, launches of a thread that
 // works for another, traces that lost records, the edges of windows.
+#include <string>
+
 #include "support/catch.h"
 #include "walk_scene.h"
 
@@ -243,6 +245,42 @@ TEST_CASE("host time that no sample met is where three found the thread between 
   CHECK(third_gap({0, 1, 4}, kPrepare).kind == CauseKind::kHostCompute);
   CHECK(third_gap({0, 4}, kPrepare).owner.table == OwnerTable::kStretch);
   CHECK(third_gap({}, kPrepare).owner.table == OwnerTable::kStretch);
+}
+
+// Times of 20 ms before launches in files that are nowhere else, behind launches of one line; samples in three of them,
+// of `prepare`, and of `other` in one of these. The last one has none, and takes `length_us`.
+static Part time_behind_a_line(Nanoseconds length_us, bool others_agree = true) {
+  Scene scene;
+  Nanoseconds now_us = 0;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    scene.launch_at_line(now_us, {now_us + 20, now_us + 30});
+    const bool is_last = i == 3;
+    const Nanoseconds end_us = now_us + (is_last ? length_us : 20'000);
+    if (!is_last) {
+      scene.sample(now_us + 5'000, format::Sample::State::kRunning, StackId{7});
+      if (i == 0 && !others_agree) scene.sample(now_us + 15'000, format::Sample::State::kRunning, StackId{6});
+    }
+    const StackId own{20 + i};
+    scene.trace().codes[20 + i] = Code{"/home/user/part" + std::to_string(i) + ".py", "forward", "", 60, 0x030c0000};
+    scene.trace().stacks[own] = {Scene::frame(20 + i)};
+    scene.launch(end_us, {end_us + 20, end_us + 30});
+    scene.trace().launches.back().stack = own;
+    if (is_last) {
+      const std::vector<Part> parts = scene.explained({now_us + 100, end_us - 100}, {0, 200'000});
+      REQUIRE(parts.size() == 1);
+      return parts.front();
+    }
+    now_us = end_us + 1'000;
+  }
+  return {};
+}
+
+TEST_CASE("long host time that no sample met is where samples found the thread behind the same line") {
+  CHECK(time_behind_a_line(20'000).owner.table == OwnerTable::kSample);
+  CHECK(time_behind_a_line(39'000).owner.table == OwnerTable::kSample);
+  CHECK(time_behind_a_line(41'000).owner.table == OwnerTable::kStretch);  // not about as long
+  CHECK(time_behind_a_line(9'900).owner.table == OwnerTable::kStretch);   // too short to be missed
+  CHECK(time_behind_a_line(20'000, false).owner.table == OwnerTable::kStretch);
 }
 
 TEST_CASE("host time that no sample met is the loader's where the others lie in a loader") {

@@ -52,7 +52,7 @@ TEST_CASE("an all-to-all of sends and receives has turns of its own") {
   std::vector<RankSummary> ranks = {rank_with(0, 3, {1, 2, 1}), rank_with(1, 3, {1, 2, 1}), rank_with(2, 3, {1, 2, 1})};
   for (RankSummary& rank : ranks) {
     rank.units[1].is_of_pairs = true;
-    rank.units[1].turn = 1;  // as the first one's
+    rank.units[1].turn = 1;  // the first one's, too
   }
   const JobMatch match = match_ranks(ranks);
   REQUIRE(match.meetings.size() == 3);
