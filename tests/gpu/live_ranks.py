@@ -113,8 +113,8 @@ def main():
         together += all(one["files"] == 2 and one["apart_ms"] <= max(TOGETHER_MS, whole["step_ms"]) for one in windows.values())
         unharmed += lived
     rows = measured_rows.Rows("live_gpu", gpus=2)
-    rows.add_of("ranks", "jobs whose window names the rank and the line that a whole recording names", same, len(names))
-    rows.add_of("ranks", "jobs whose ranks began both windows within a step or 200 ms", together, len(names))
+    rows.add_of("ranks", "jobs whose window names the same rank and line", same, len(names))
+    rows.add_of("ranks", "jobs whose ranks began windows of both levels within a step", together, len(names))
     rows.add_of("ranks", "jobs that lived on", unharmed, len(names))
     return 0 if same == together == unharmed == len(names) else 1
 
