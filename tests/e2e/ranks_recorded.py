@@ -21,6 +21,17 @@ JOBS = {
 
 
 class RanksRecorded(harness.CliTest):
+    def test_a_rank_with_more_work(self):
+        done = self.run_cli("report", "--format", "json", TESTS / "golden" / "jobs" / "experts_uneven")
+        job = json.loads(done.stdout)["job"]
+        self.assertEqual((job["verdict"], job["shape"], job["late_rank"], job["causes"][0]["cause"]), ("rank-bound", "one-rank", "2", "more-work"))
+        self.assertTrue(0.10 <= job["causes"][0]["saving"]["ns"] / job["base_ns"] <= 0.20)  # timed: 17.9 %
+
+    def test_hosts_that_are_all_busy_name_no_rank(self):
+        done = self.run_cli("report", "--format", "json", TESTS / "golden" / "jobs" / "mesh_slow")
+        job = json.loads(done.stdout)["job"]
+        self.assertEqual((job["verdict"], job["shape"]), ("host-bound", "even"))
+
     def test_the_line_that_makes_the_other_rank_wait(self):
         for name, (function, cause, (least, most), steps) in JOBS.items():
             with self.subTest(job=name):

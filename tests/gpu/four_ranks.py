@@ -170,9 +170,7 @@ class Answer:
         file = pathlib.PurePath(cause["file"] or "?").name
         self.where = f"{file}:{cause['line']} in {cause['function']}: {cause['kernel'] or cause['cause']}"
         if cause["saving"]["ns"] >= WORTH * said["base_ns"]:
-            # A longer batch is in several rows: forward and backward.
-            same = [one for one in said["causes"] if one is cause or (self.job.fault == "uneven" and at_fault(one["function"], "uneven"))]
-            self.saving, *self.range = (min(1.0, sum(one["saving"][end] for one in same) / max(1, said["base_ns"])) for end in ("ns", "lo_ns", "hi_ns"))
+            self.saving, *self.range = (cause["saving"][end] / max(1, said["base_ns"]) for end in ("ns", "lo_ns", "hi_ns"))
 
     @property
     def is_felt(self):
