@@ -45,9 +45,11 @@ def recorded(options, path, cores, environment, command):
 
 
 def number_of(options, trace, words):
-    """Which change of the report has these words: its number for --fix; None where no row has them."""
+    """Which change of the report has these words, in one or more of its lines: its number for --fix; None where no row has them."""
     said = subprocess.run([options.synctrace, "report", "--format", "json", "--changes", trace], stdout=subprocess.PIPE, timeout=60, check=True).stdout
-    return next((change["number"] for change in json.loads(said)["changes"] if any(words in line for line in change["to_type"])), None)
+    parts = words.split("; ")
+    return next((change["number"] for change in json.loads(said)["changes"]
+                 if all(any(part in line for line in change["to_type"]) for part in parts)), None)
 
 
 def percent(value):
