@@ -73,7 +73,7 @@ void HostOwners::find_usual_samples() {
   struct Votes {
     std::uint32_t row = 0;  // the first there
     std::uint64_t samples = 0;
-    std::map<Nanoseconds, Nanoseconds> lengths_ns;  // by begin
+    std::map<Nanoseconds, Nanoseconds> lengths_ns;  // only beside one line; by begin
   };
   using VotesOfLines = std::map<Lines, std::map<std::uint64_t, Votes>>;
   VotesOfLines found, beside;
@@ -86,7 +86,7 @@ void HostOwners::find_usual_samples() {
       const auto vote = [&](VotesOfLines& of, Lines lines) {
         Votes& votes = of[lines].try_emplace(shown_line_of(sample.stack), Votes{row, 0, {}}).first->second;
         votes.samples += sample.count;
-        votes.lengths_ns.emplace(item.span.begin_ns, item.span.length_ns());
+        if (&of == &beside) votes.lengths_ns.emplace(item.span.begin_ns, item.span.length_ns());
       };
       vote(found, lines_around(thread, item.span));
       if (item.span.length_ns() < kLongTimeNs / kAboutAsLong) continue;

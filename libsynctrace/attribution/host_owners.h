@@ -2,7 +2,8 @@
 // The owner of host time that has no stack of its own: the stretch between the stacks around it. A library's thread
 // (autograd's engine, the one that pins a loader's batches) has no line of the program in its stacks. Its time belongs
 // to the line at which the thread waited that it then woke. Time between two places that no sample met belongs to the
-// place where samples found the thread between the same two places before, if they agree.
+// place where samples found the thread between the same two places before, if they agree; where it is long, also to
+// that of times about as long beside one of the two.
 #pragma once
 
 #include <cstdint>

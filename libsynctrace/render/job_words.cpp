@@ -216,8 +216,7 @@ std::string job_sentence(const JobReport& report) {
   if (report.hosts_bind) {
     return format_text(
         "The host of each rank is busy for most of a step. Its GPU waits for launches, or for ranks whose GPUs do: {} "
-        "of "
-        "the time, on average. Launch less on all ranks: see synctrace explain {}.",
+        "of the time, on average. Launch less on all ranks: see synctrace explain {}.",
         mean(report.mean_waiting_ns), kLaunchBoundRule.id);
   }
   return format_text(
@@ -238,7 +237,7 @@ std::string job_gain_sentence(const JobReport& report) {
   }
   const std::string now = format_text("{} {}.", report.by_steps ? "A step takes" : "The job takes",
                                       duration_text(of_a_step(report, report.base_ns)));
-  if (report.hosts_bind) {
+  if (report.hosts_bind && report.late < report.ranks.size()) {
     return format_text("{} A faster host of {} alone saves at most {}.", now, rank_word(report, report.late),
                        percent(report, report.left_by_hosts_ns));
   }

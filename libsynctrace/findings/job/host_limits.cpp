@@ -12,6 +12,8 @@
 namespace synctrace {
 namespace {
 
+bool is_gpu_work(const JobCause& cause) { return !cause.kernel.empty() || cause.name == "slow-gpu"; }
+
 // What a change makes of ranks' hosts. The rank that others waited for most may be as fast as it likes then; every
 // other one has less to do by what it took longer than others.
 class ChangedHosts {
@@ -19,9 +21,10 @@ class ChangedHosts {
   explicit ChangedHosts(const Job& job) : job_(job), less_ns_(job.ranks.size(), 0) {}
 
   void add(const JobCause& cause) {
+    const bool is_host = !is_gpu_work(cause);
     for (const RankShare& share : cause.ranks) {
       if (share.rank >= less_ns_.size()) continue;
-      less_ns_[share.rank] = add_saturated(less_ns_[share.rank], cause.kernel.empty() ? share.excess_ns : 0);
+      less_ns_[share.rank] = add_saturated(less_ns_[share.rank], is_host ? share.excess_ns : 0);
       if (is_mostly(share, cause)) free(share.rank);
     }
   }
@@ -137,7 +140,7 @@ void limit_by_hosts(const Job& job, JobReport& report) {
 
 void keep_remedies(const Job& job, JobReport& report) {
   for (JobCause& cause : report.causes) {
-    if (cause.title.empty() && cause.kernel.empty()) cause.saving = Interval();
+    if (cause.title.empty() && !is_gpu_work(cause)) cause.saving = Interval();
   }
   put_in_order(report);
   add_up(job, report);
