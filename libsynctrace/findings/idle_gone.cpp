@@ -70,10 +70,16 @@ void count_lines_gone(const Report& report, const std::string& function, Nanosec
   if (known_ns <= 0) return;
   const double part = static_cast<double>(idle.of_lines_ns) / static_cast<double>(known_ns);
   const auto share_ns = static_cast<Nanoseconds>(part * static_cast<double>(idle.of_no_line_ns));
-  const Nanoseconds saved_ns = std::min(base_ns, add_saturated(idle.of_lines_ns, share_ns));
+  // What the GPU computes stays.
+  const VerdictLine& verdict = report.verdict;
+  const Nanoseconds most_ns = verdict.of_ns <= 0 ? base_ns
+                                                 : static_cast<Nanoseconds>(static_cast<double>(base_ns) *
+                                                                            static_cast<double>(verdict.lacked_ns) /
+                                                                            static_cast<double>(verdict.of_ns));
+  const Nanoseconds saved_ns = std::min(most_ns, add_saturated(idle.of_lines_ns, share_ns));
   if (saved_ns <= remedy.alone.ns) return;
   remedy.alone.ns = saved_ns;
-  remedy.alone.lo_ns = std::max(remedy.alone.lo_ns, std::min(base_ns, idle.of_lines_ns));
+  remedy.alone.lo_ns = std::max(remedy.alone.lo_ns, std::min(most_ns, idle.of_lines_ns));
   remedy.alone.hi_ns =
       std::clamp(add_saturated(idle.of_lines_ns, idle.of_no_line_ns), saved_ns, std::max(saved_ns, base_ns));
   remedy.marginal = remedy.cumulative = remedy.alone;

@@ -10,14 +10,17 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kFewestInMiddle = 20;
+// So many long steps are looked at, though they have more rows than were asked for.
+constexpr std::size_t kFewestInMiddle = 8;
+constexpr std::size_t kMostTimesAsLong = 5;
 constexpr std::size_t kStepsToGetAhead = 3;  // a host that waits less than before needs them
 
 // The middle of the run, in whole steps where there are any: its begin and its end tell less of it.
 TimeSpan middle_of(const Trace& trace, const Steps& steps, std::size_t most_rows) {
   const double share = static_cast<double>(most_rows) / static_cast<double>(rows_of(trace));
-  const auto count = static_cast<std::size_t>(share * static_cast<double>(steps.steps.size()));
-  if (count >= kFewestInMiddle) {
+  auto count = static_cast<std::size_t>(share * static_cast<double>(steps.steps.size()));
+  if (count < kFewestInMiddle && count * kMostTimesAsLong >= kFewestInMiddle) count = kFewestInMiddle;
+  if (count >= kFewestInMiddle && count <= steps.steps.size()) {
     const std::size_t first = (steps.steps.size() - count) / 2;
     return {steps.steps[first].host.begin_ns, steps.steps[first + count - 1].host.end_ns};
   }

@@ -117,6 +117,8 @@ KernelClass kernel_class(std::string_view text) {
   if (what.library == KernelLibrary::kUnknown) return what;
   what.precision = precision_of(what, name);
   what.layout = layout_of(what, name);
+  what.sums_in_turn =
+      what.kind == KernelKind::kIndexing && text.find("indexing_backward_kernel") != std::string_view::npos;
   what.is_narrow = what.kind == KernelKind::kMatmul && is_narrow(text);
   return what;
 }

@@ -83,6 +83,8 @@ struct KernelClass {
   // A product of matrices that goes in tiles of which a side is shorter than 128, or whose name says no tile: libraries
   // choose such tiles where a matrix is narrow.
   bool is_narrow = false;
+  // PyTorch's gradient of x[index]: it sorts the indices, and adds up equal ones one after the other.
+  bool sums_in_turn = false;
 
   bool operator==(const KernelClass&) const = default;
 };

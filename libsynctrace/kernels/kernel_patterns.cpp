@@ -123,6 +123,7 @@ constexpr std::array kCudnnKinds = std::to_array<KindPattern>({
 });
 
 constexpr std::array kPytorchKinds = std::to_array<KindPattern>({
+    {"indexing_backward_kernel", "", kIndexing},
     {"multi_tensor_apply_kernel", "FusedAdam", kFusedOptimizer},
     {"multi_tensor_apply_kernel", "FusedSgd", kFusedOptimizer},
     {"multi_tensor_apply_kernel", "FusedAdagrad", kFusedOptimizer},
@@ -260,6 +261,7 @@ constexpr std::array kLibraries = std::to_array<LibraryPattern>({
     {KernelLibrary::kPytorch, "reduction_prod_kernel", "", "", {}, kReduction},  // compiled while the program runs
     {KernelLibrary::kPytorch, "(anonymous namespace)::softmax_warp_", "", "", kPytorchKinds, kOther},
     {KernelLibrary::kPytorch, "(anonymous namespace)::elementwise_kernel_with_index", "", "", kPytorchKinds, kOther},
+    {KernelLibrary::kPytorch, "(anonymous namespace)::indexing_backward_kernel", "", "", kPytorchKinds, kOther},
     {KernelLibrary::kFlashAttention, "fmha_cutlass", "", "", {}, kAttention},
     {KernelLibrary::kFlashAttention, "pytorch_flash::", "", "", {}, kAttention},
     {KernelLibrary::kFlashAttention, "flash::", "", "", {}, kAttention},
@@ -315,7 +317,8 @@ constexpr std::array kPrecisions = std::to_array<PrecisionPattern>({
     {"int8", KernelPrecision::kInt8},         {"_s8", KernelPrecision::kInt8},
     {"f64", KernelPrecision::kFloat64},       {"double", KernelPrecision::kFloat64},
     {"dgemm", KernelPrecision::kFloat64},     {"d884gemm", KernelPrecision::kFloat64},
-    {"zgemm", KernelPrecision::kFloat64},     {"cutlass_80_tensorop_s1688gemm", KernelPrecision::kTf32},
+    {"zgemm", KernelPrecision::kFloat64},     {"EvPKd", KernelPrecision::kFloat64},
+    {"iPKd", KernelPrecision::kFloat64},      {"cutlass_80_tensorop_s1688gemm", KernelPrecision::kTf32},
     {"f32", KernelPrecision::kFloat32},       {"float", KernelPrecision::kFloat32},
     {"sgemm", KernelPrecision::kFloat32},     {"cgemm", KernelPrecision::kFloat32},
     {"scudnn", KernelPrecision::kFloat32},

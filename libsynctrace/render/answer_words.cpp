@@ -222,11 +222,21 @@ std::string host_sentence(const SavingsReport& savings) {
   if (!savings.refusal.empty()) return {};
   const Interval& all = savings.all;
   if (may_host_save(savings)) {
+    if (all.lo_ns > 0)
+      return format_text(
+          "No change of a few lines is known here. Without the host's launching, waiting and computing the same work "
+          "would "
+          "take {} less ({} at least).",
+          saved_share(savings, all.ns), saved_share(savings, all.lo_ns));
     return format_text(
         "Nothing is promised: all fixes together would save {} in the replay, but the recording also allows anything "
         "from 0 to {}.",
         saved_share(savings, all.ns), saved_share(savings, all.hi_ns));
   }
+  constexpr Share kNotMuch = percent(5);
+  if (ratio(all.hi_ns, savings.base_ns) > kNotMuch)
+    return format_text("Nothing is promised: the recording allows anything from 0 to {}.",
+                       saved_share(savings, all.hi_ns));
   return format_text("No host code to change: all lines together would save {}.",
                      all.hi_ns > 0 ? saved_share(savings, all.hi_ns) + " at most" : "less than 0.5 %");
 }

@@ -214,7 +214,7 @@ void ProgramBuilder::issuing_call(const Turn& call, std::uint32_t first) {
   const Nanoseconds end_ns = std::max(call.begin_ns, row.span.end_ns);
   Turn turn = call;
   turn.begin_ns = await_room(call, end_ns);
-  const std::uint16_t site = is_copy(row.category) ? site_of_call(turn.thread, row) : std::uint16_t{0};
+  const std::uint16_t site = is_copy(row.category) ? site_of_call(turn.thread, row) : sites_.of_all_at(row.stack);
   const std::uint16_t stream = edges_.stream_of({own.context, own.stream}, own.device);
   const Nanoseconds queue_ns = edges_.queue_end(stream);
   const std::uint32_t next = issued_.next(first);
@@ -286,8 +286,8 @@ void ProgramBuilder::work(const Turn& turn) {
 
 ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of,
                             std::vector<RecordedTimes>* recorded, std::string_view graph_range,
-                            const IsNeedless& is_needless) {
-  return ProgramBuilder(attribution, place_of, recorded, graph_range, is_needless).run();
+                            const WhatGoes& what_goes) {
+  return ProgramBuilder(attribution, place_of, recorded, graph_range, what_goes).run();
 }
 
 }  // namespace synctrace

@@ -24,6 +24,6 @@ struct RecordedTimes {
 // `graph_range`: all that is launched in NVTX ranges of this name has one site, ReplayProgram::graph_site.
 ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of,
                             std::vector<RecordedTimes>* recorded = nullptr, std::string_view graph_range = {},
-                            const IsNeedless& is_needless = {});
+                            const WhatGoes& what_goes = {});
 
 }  // namespace synctrace

@@ -3,15 +3,19 @@
 
 #include <algorithm>
 
+#include "base/shares.h"
+
 namespace synctrace {
 namespace {
 
 constexpr std::size_t kSampleEvents = 20'000;  // the order of fixes is found on about as many
 constexpr std::size_t kFewestOrdinary = 4;     // steps
 
-bool has_work(const Steps& steps) {
-  return std::all_of(steps.steps.begin(), steps.steps.end(), [](const Step& step) { return step.done_ns > 0; });
+// A step ends when its work does: one without work has no end, and the next one begins with it.
+bool has_both_ends(const std::vector<Step>& steps, std::size_t i) {
+  return steps[i].done_ns > 0 && (i == 0 || steps[i - 1].done_ns > 0);
 }
+constexpr Share kNearlyAllSteps = percent(90);
 
 }  // namespace
 
@@ -40,17 +44,18 @@ void Evaluator::choose_whole(const Steps& steps) {
   // A program is fixed from its begin on, and its host may be ahead of the GPU when the steps that count begin.
   whole_.last = program_.events.size();
   whole_.state = initial_state(program_);
-  if (!has_work(steps)) return;
   std::vector<std::size_t> events;  // the kStep events
   for (std::size_t i = 0; i < program_.events.size(); ++i) {
     if (program_.events[i].kind == EventKind::kStep) events.push_back(i);
   }
   const std::vector<StepMarks> marks = step_marks(steps.steps);
+  std::size_t ordinary = 0;
   for (std::size_t i = 0; i < marks.size(); ++i) {
-    if (steps.steps[i].kind == StepKind::kSteady)
-      counted_.push_back({events[marks[i].begin], events[marks[i].end], marks[i]});
+    if (steps.steps[i].kind != StepKind::kSteady) continue;
+    ++ordinary;
+    if (has_both_ends(steps.steps, i)) counted_.push_back({events[marks[i].begin], events[marks[i].end], marks[i]});
   }
-  whole_.by_steps = counted_.size() >= kFewestOrdinary;
+  whole_.by_steps = counted_.size() >= kFewestOrdinary && ratio(counted_.size(), ordinary) >= kNearlyAllSteps;
   if (!whole_.by_steps) return counted_.clear();
   whole_.last = counted_.back().last + 1;
   whole_.to = counted_.size();

@@ -57,12 +57,20 @@ FixKey fix_key_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiI
   return placed(family, kind, place, until, by_function ? function : 0);
 }
 
+FixKey key_of_all(StackPlace place) noexcept { return placed(Family::kHost, CauseKind::kHostCompute, place, {}, 0); }
+
 std::uint8_t FixSites::shape_sight(StackId stack) const {
   return static_cast<std::uint8_t>(evidence_.stacks.traits(stack).dynamic_shape ? kShapes : 0);
 }
 
 std::uint16_t FixSites::index_of(FixKey key, std::uint8_t sights) {
   if (key.family == Family::kNone) return 0;
+  const bool may_go_whole = key.family == Family::kWait || key.family == Family::kHost ||
+                            key.family == Family::kLaunch || key.family == Family::kMemory;
+  if (may_go_whole && goes(key.place) == Goes::kAll) {
+    key = key_of_all(key.place);
+    sights = 0;
+  }
   const auto [entry, is_new] = index_.try_emplace(key, static_cast<std::uint16_t>(sites_.size()));
   if (is_new && sites_.size() >= std::numeric_limits<std::uint16_t>::max()) {
     index_.erase(entry);
@@ -71,12 +79,19 @@ std::uint16_t FixSites::index_of(FixKey key, std::uint8_t sights) {
   if (is_new) {
     sites_.emplace_back().key = key;
     const bool is_host_code = key.family == Family::kHost || key.family == Family::kCollector;
-    const bool may_go = key.kind == CauseKind::kGraphBreak || (is_needless_ && is_needless_(key.place));
+    const Goes its = goes(key.place);
+    const bool goes_here = its == Goes::kHostCode || (its == Goes::kAll && key.family == Family::kHost);
+    const bool may_go = key.kind == CauseKind::kGraphBreak || goes_here;
     sights_.push_back(is_host_code && may_go ? kNeedless : 0);
   }
   sights_[entry->second] = static_cast<std::uint8_t>(sights_[entry->second] | sights);
   ++sites_[entry->second].events;
   return entry->second;
+}
+
+std::uint16_t FixSites::of_all_at(StackId stack) {
+  const StackPlace place = place_of_(stack);
+  return goes(place) == Goes::kAll ? index_of(key_of_all(place), 0) : std::uint16_t{0};
 }
 
 std::uint16_t FixSites::of_call(const Call& call, std::uint8_t sights) {
@@ -94,7 +109,7 @@ std::uint16_t FixSites::of_call(const Call& call, std::uint8_t sights) {
     case ApiCategory::kEventSync:
     case ApiCategory::kCopy:
     case ApiCategory::kCopyAsync: family = Family::kWait; break;
-    default: return 0;
+    default: return of_all_at(call.stack);
   }
   const std::uint32_t function = family == Family::kCode ? 0 : number(call.api);
   const std::uint8_t shape = family == Family::kWait ? shape_sight(call.stack) : std::uint8_t{0};

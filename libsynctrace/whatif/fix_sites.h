@@ -20,11 +20,19 @@ inline constexpr std::uint64_t kScalarBytes = 16;
 inline constexpr std::uint32_t kHostFunctions = 1U << 31;
 
 using PlaceOf = std::function<StackPlace(StackId)>;
-// Whether the host's code at a place could go altogether: a call that no step needs.
-using IsNeedless = std::function<bool(StackPlace)>;
+// What of a place could go altogether.
+enum class Goes : std::uint8_t {
+  kNothing,
+  kHostCode,  // a call that no step needs
+  kAll,       // its calls, launches and waits too: the turns of a loop, but for one
+};
+using WhatGoes = std::function<Goes(StackPlace)>;
 
 // The key of the site that a fix of that cause of idle time would change. Family kNone: no fix applies to it.
 FixKey fix_key_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId api, HostCall host_call) noexcept;
+
+// The key of the one site at a place of which all could go.
+FixKey key_of_all(StackPlace place) noexcept;
 
 class FixSites {
  public:
@@ -38,8 +46,8 @@ class FixSites {
     kNeedless = 32,  // the host's code there could go altogether
   };
 
-  FixSites(const Evidence& evidence, const PlaceOf& place_of, const IsNeedless& is_needless)
-      : evidence_(evidence), place_of_(place_of), is_needless_(is_needless) {
+  FixSites(const Evidence& evidence, const PlaceOf& place_of, const WhatGoes& what_goes)
+      : evidence_(evidence), place_of_(place_of), what_goes_(what_goes) {
     sites_.emplace_back();
     sights_.push_back(0);
   }
@@ -47,6 +55,8 @@ class FixSites {
   std::uint16_t of_call(const Call& call, std::uint8_t sights);
   std::uint16_t of_wait(StackId stack, std::uint32_t function, std::uint8_t sights);
   std::uint16_t of_cause(CauseKind kind, StackId stack, StackId until);
+  // The site of all that is done at the place of that stack, where all of it could go; else 0.
+  std::uint16_t of_all_at(StackId stack);
   // The site of a dense run's launches at the place of that stack, if there were any until now; else 0.
   std::uint16_t of_launches_at(StackId stack) const;
   std::uint16_t of_graph_range();
@@ -58,11 +68,12 @@ class FixSites {
 
  private:
   std::uint16_t index_of(FixKey key, std::uint8_t sights);
+  Goes goes(StackPlace place) const { return what_goes_ && number(place) != 0 ? what_goes_(place) : Goes::kNothing; }
   std::uint8_t shape_sight(StackId stack) const;
 
   const Evidence& evidence_;
   const PlaceOf& place_of_;
-  const IsNeedless& is_needless_;
+  const WhatGoes& what_goes_;
   std::vector<FixSite> sites_;
   std::vector<std::uint8_t> sights_;
   std::unordered_map<FixKey, std::uint16_t, FixKeyHash> index_;

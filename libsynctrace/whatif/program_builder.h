@@ -23,7 +23,7 @@ namespace synctrace {
 class ProgramBuilder {
  public:
   ProgramBuilder(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded,
-                 std::string_view graph_range, const IsNeedless& is_needless)
+                 std::string_view graph_range, const WhatGoes& what_goes)
       : attribution_(attribution),
         evidence_(*attribution.evidence),
         trace_(evidence_.trace),
@@ -31,7 +31,7 @@ class ProgramBuilder {
         link_(trace_),
         recorder_(trace_),
         kernels_(trace_),
-        sites_(evidence_, place_of, is_needless),
+        sites_(evidence_, place_of, what_goes),
         edges_(evidence_, program_),
         segments_(evidence_, sites_),
         targets_(evidence_, edges_),

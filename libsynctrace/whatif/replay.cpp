@@ -104,6 +104,7 @@ Nanoseconds Pass::fixed_call(const ReplayEvent& head, Nanoseconds own) const {
   const ReplayPace& pace = program_.pace;
   switch (program_.sites[head.site].fix) {
     case Fix::kRemoveWait:
+    case Fix::kDropCall:
     case Fix::kNoProfiler: return 0;
     case Fix::kAsyncCopy: return head.kind == EventKind::kWait ? 0 : std::min(own, pace.async_call);
     case Fix::kCacheMemory: return std::min(own, pace.cached_call);
@@ -113,14 +114,16 @@ Nanoseconds Pass::fixed_call(const ReplayEvent& head, Nanoseconds own) const {
   }
 }
 
-// Host time before a call. A graph has none, so there is nothing of the recorder's in it either.
+// Host time before a call. A graph has none, so there is nothing of the recorder's in it either. What goes has none.
 template <class Event>
 void Pass::host_before(const ReplayEvent& head, const Event& event, std::uint8_t fixed) {
   Lanes& now = state_.host[head.thread];
   const Nanoseconds usual = event.pre - part_of(event.before, off_);
-  const std::uint8_t in_graph = program_.sites[head.site].fix == Fix::kGraph ? fixed : std::uint8_t{0};
-  if (in_graph == 0) return for_lanes([&](std::size_t i) { now.at[i] += usual; });
-  for_lanes([&](std::size_t i) { now.at[i] += (in_graph >> i & 1) != 0 ? event.pre : usual; });
+  const Fix fix = program_.sites[head.site].fix;
+  if (fixed == 0 || (fix != Fix::kGraph && fix != Fix::kDropCall))
+    return for_lanes([&](std::size_t i) { now.at[i] += usual; });
+  const Nanoseconds changed = fix == Fix::kGraph ? event.pre : 0;
+  for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? changed : usual; });
 }
 
 void Pass::call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed) {
@@ -183,7 +186,7 @@ Nanoseconds Pass::graph_pause(Nanoseconds pause, std::size_t lane) const {
   return std::min(pause, usual);
 }
 
-// Starts when the last of what it needs is there: its call, the work before it, work in other streams.
+// Starts when its call, the work before it and what it needs of other streams are there.
 template <class Work>
 [[gnu::noinline]] void Pass::work(const ReplayEvent& head, const Work& event, std::uint8_t fixed) {
   const Lanes& issued = state_.host[head.thread];
@@ -250,8 +253,7 @@ const Lanes& Pass::target_of(const WaitEvent& event) const {
 Nanoseconds Pass::deferred(const ReplayEvent& head, std::size_t lane, Nanoseconds own, Nanoseconds returned) {
   const Corner::Use use = scenarios_.corners[lane].use;
   if (use == Corner::Use::kNever) return own;
-  const bool next_wait = program_.sites[head.site].fix == Fix::kDeferWait || use == Corner::Use::kNextWait;
-  if (next_wait) {
+  if (program_.sites[head.site].fix == Fix::kDeferWait || use == Corner::Use::kNextWait) {
     Nanoseconds& owed = state_.owed[head.thread].at[lane];
     owed = std::max(owed, returned);
     return own;
@@ -263,7 +265,6 @@ Nanoseconds Pass::deferred(const ReplayEvent& head, std::size_t lane, Nanosecond
   return until;
 }
 
-// The call's own time is part of it: one that finds its work done takes as long.
 template <class Event>
 void Pass::wait_until(const ReplayEvent& head, const Event& event, const Lanes& target, std::uint8_t fixed) {
   const Nanoseconds unblocked = own_of(event);

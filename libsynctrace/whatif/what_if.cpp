@@ -79,7 +79,7 @@ WhatIf Study::run() {
     result_.refusal = "no GPU timeline was recorded";
     return std::move(result_);
   }
-  ReplayProgram program = build_program(attribution_, place_of_, nullptr, options_.graph_range, options_.is_needless);
+  ReplayProgram program = build_program(attribution_, place_of_, nullptr, options_.graph_range, options_.what_goes);
   mark_compiled(options_, program);
   result_.graph_site = program.graph_site;
   result_.waits_in_graph = program.waits_in_graph;

@@ -54,7 +54,7 @@ struct WhatIf;
 
 struct WhatIfOptions {
   GroupOf group_of;                                 // none: no groups are looked for
-  IsNeedless is_needless;                           // none: no host code could go
+  WhatGoes what_goes;                               // none: nothing could go
   std::function<bool(const FixSite&)> is_compiled;  // see FixSite; none: nothing is
   CompiledCalls compiled;
   std::vector<KernelChange> kernel_changes;  // the recording has evidence of each

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training loops in which a step now and then takes many times as long, and the same loops without its cause.
 
-  irregular_programs.py NAME record            # the loop with the cause, three times as long
-  irregular_programs.py NAME time [ROUNDS]     # pairs of windows with it and without, in turns; prints {"with_s": .., "without_s": ..}: seconds a step
+  irregular_programs.py NAME [ROUNDS]     # pairs of windows with the cause and without it, in turns; then one with it, three times as long, between
+                                          # cuProfilerStart and cuProfilerStop; prints {"with_s": .., "without_s": ..}: seconds a step
+
+Both are in one process, as the host of one process may be a fifth slower than that of the next. `run --only-windows` records the last one alone.
 
 The line that makes steps slow ends with "# slow"."""
 import collections
+import ctypes
 import gc
 import json
 import os
@@ -206,14 +209,15 @@ PROGRAMS = {"collector": Collector, "collect": Collect, "checkpoint": Checkpoint
 
 def main():
     program = PROGRAMS[sys.argv[1]]()
-    if sys.argv[2] == "record":
-        print(json.dumps({"step_s": program.loop(True, 3 * STEPS)}))  # hosts get faster for a second; what is timed is behind that
-        return
-    program.loop(True)
+    program.loop(True)  # hosts get faster for a second
     times = {True: [], False: []}
-    for turn in range(int(sys.argv[3]) if len(sys.argv) > 3 else 9):
+    for turn in range(int(sys.argv[2]) if len(sys.argv) > 2 else 9):
         for slow in (True, False) if turn % 2 == 0 else (False, True):
             times[slow].append(program.loop(slow))
+    driver = ctypes.CDLL("libcuda.so.1")
+    driver.cuProfilerStart()
+    program.loop(True, 3 * STEPS)
+    driver.cuProfilerStop()
     # Neighbours in time are compared: the host changes its speed from second to second by as much as some causes take.
     with_s = statistics.median(times[True])
     shares = [without / slow for slow, without in zip(times[True], times[False])]

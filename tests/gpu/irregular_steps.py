@@ -4,7 +4,7 @@
   irregular_steps.py --synctrace SYNCTRACE [--jobs 1] [--only NAME...] [--rounds 9] [--folder FOLDER [--stored]]
       needs a GPU, PyTorch and JAX; --stored: judges what an earlier run left in the folder
 
-Each program is recorded once, and timed unrecorded with the cause and without it, in turns in one process. Exit status: 1 when a row, a
+Each program is timed with the cause and without it, in turns, and then recorded, all in one process. Exit status: 1 when a row, a
 line or a saving (by more than 3 points) is not right, 77 without PyTorch on a GPU."""
 import argparse
 import concurrent.futures
@@ -42,8 +42,8 @@ def tried(options, folder, name):
     synctrace, trace = options.synctrace, folder / name.replace(" ", "_")
     told = trace.with_suffix(".json")
     if not options.stored:
-        run([synctrace, "run", "--quiet", "-f", "--report=none", "-o", trace, "--", sys.executable, PROGRAM, name, "record"])
-        told.write_text(run([sys.executable, PROGRAM, name, "time", options.rounds]).splitlines()[-1], encoding="utf-8")
+        said = run([synctrace, "run", "--quiet", "-f", "--only-windows", "--capture-range=cudaProfilerApi", "--report=none", "-o", trace, "--", sys.executable, PROGRAM, name, options.rounds])
+        told.write_text(said.splitlines()[-1], encoding="utf-8")
     [report] = json.loads(run([synctrace, "report", "--format", "json", f"{trace}.synctrace"]))["processes"]
     timed = json.loads(told.read_text(encoding="utf-8"))
     timed_share = 100 * (1 - timed["without_s"] / timed["with_s"])

@@ -66,6 +66,9 @@ class Adviser {
   std::vector<KernelAdvice> run() {
     if (times_.device_ns <= 0) return {};
     find_backward();
+    single_precision();
+    sums_at_once();
+    sparse_gradients();
     tensor_cores();
     channels_last();
     fast_gradients();
@@ -151,6 +154,53 @@ class Adviser {
                        std::move(words.title),
                        std::move(words.to_type),
                        std::move(counted.lines)});
+  }
+
+  // By accident, mostly: NumPy makes float64 arrays, and a model is made double to fit them.
+  void single_precision() {
+    const auto is_double = [](const KernelClass& what) { return what.precision == KernelPrecision::kFloat64; };
+    if (!is_most(times_.sum(is_double), kMany)) return;
+    Counted counted = count(stays_in_float32);
+    if (!is_worth_it(counted)) return;
+    std::string typed;
+    switch (counted.framework) {
+      case Framework::kPyTorch:
+        typed = "torch.from_numpy(x).float(), and no .double() on the model; check the loss";
+        break;
+      case Framework::kJax: typed = "jax.config.update(\"jax_enable_x64\", False) before all; check the results"; break;
+      case Framework::kCupy: typed = "cupy.asarray(x, dtype=cupy.float32); check the results"; break;
+      case Framework::kCuda: typed = "float in place of double where its digits do; check the results"; break;
+    }
+    add(kFloat64Rule, stays_in_float32, kFewDigits, std::move(counted),
+        {"Compute in float32, not in float64", {std::move(typed)}});
+  }
+
+  void sums_at_once() {
+    const auto is_serial = [](const KernelClass& what) { return what.sums_in_turn; };
+    if (!is_most(times_.sum(is_serial), kMany)) return;
+    Counted counted = count(stays_with_index_select);
+    if (!is_worth_it(counted)) return;
+    add(kSerialSumsRule, stays_with_index_select, kOtherDigits, std::move(counted),
+        {"Add up gradients of equal indices at once",
+         {"x.index_select(0, index.reshape(-1)).view(*index.shape, -1) in place of x[index]",
+          "the rows in the forward part that are taken by x[index]; the last digits may differ"}});
+  }
+
+  // Where updating all rows takes that long, a batch has few of them. Adam's averages change in rows without a
+  // gradient.
+  void sparse_gradients() {
+    if (!times_.any_embedding) return;
+    const bool fits = std::any_of(times_.rows.begin(), times_.rows.end(), [&](const KernelTime& row) {
+      const SourceLine& where = line_of(row.stack);
+      return has_file(where, "/torch/optim/adagrad.py") || has_file(where, "/torch/optim/sgd.py");
+    });
+    const auto updates = [](const KernelClass& what) { return what.kind == KernelKind::kOptimizer; };
+    if (!fits || !is_most(times_.sum(updates), kMostConvolved)) return;
+    Counted counted = count(stays_with_sparse_gradients);
+    if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
+    add(kDenseEmbeddingRule, stays_with_sparse_gradients, kSameResults, std::move(counted),
+        {"Update only the embedding rows of a batch",
+         {"nn.Embedding(..., sparse=True), also EmbeddingBag; without weight decay and momentum"}});
   }
 
   // Gradients of convolutions may be float32 products of cuDNN's, which go by another switch: then forward has none.

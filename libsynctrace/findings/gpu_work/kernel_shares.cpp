@@ -49,7 +49,7 @@ bool turns_images(const KernelClass& what) noexcept {
 }
 
 bool is_small_kernel(const KernelClass& what) noexcept {
-  return fuses(what.kind) || what.kind == KernelKind::kIndexing;
+  return fuses(what.kind) || (what.kind == KernelKind::kIndexing && !what.sums_in_turn);
 }
 
 // 82 to 86 % of wide products' time went, 45 to 60 % where most matrices are narrow: seven programs.
@@ -89,6 +89,24 @@ ShareRange stays_when_fused(const KernelClass& what, Share part) {
 ShareRange stays_in_bfloat16(const KernelClass& what) {
   if (!is_tf32_product(what)) return stays_in_tf32(what);
   return {percent(58), percent(36), percent(75)};
+}
+
+// One program, a network of convolutions.
+ShareRange stays_in_float32(const KernelClass& what) {
+  if (what.precision != KernelPrecision::kFloat64) return kAllStays;
+  if (what.kind == KernelKind::kConvolution) return {percent(10), percent(2), percent(30)};
+  return {percent(60), percent(10), percent(100)};
+}
+
+// One program.
+ShareRange stays_with_index_select(const KernelClass& what) {
+  return what.sums_in_turn ? ShareRange{percent(3), percent(0), percent(15)} : kAllStays;
+}
+
+// One program.
+ShareRange stays_with_sparse_gradients(const KernelClass& what) {
+  const bool is_of_all_rows = what.kind == KernelKind::kOptimizer || what.kind == KernelKind::kFill;
+  return is_of_all_rows ? ShareRange{percent(10), percent(1), percent(35)} : kAllStays;
 }
 
 // One program, with nothing else changed: 68 % of this time went.

@@ -30,4 +30,11 @@ ShareRange stays_in_bfloat16(const KernelClass& what);
 // cuDNN times its algorithms and takes the fastest.
 ShareRange stays_in_benchmark(const KernelClass& what);
 
+// Products in float64, which become float32, or TF32 in convolutions.
+ShareRange stays_in_float32(const KernelClass& what);
+// Sums of equal indices by atomic additions.
+ShareRange stays_with_index_select(const KernelClass& what);
+// Only rows that a batch has are cleared and updated.
+ShareRange stays_with_sparse_gradients(const KernelClass& what);
+
 }  // namespace synctrace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "kernels/kernel_classes.h"
@@ -12,9 +13,9 @@ namespace {
 
 constexpr std::uint32_t kMostOperationsSeen = 500'000;
 
-bool has_group_norm(const Trace& trace) {
+bool has_name_with(const Trace& trace, std::string_view part) {
   return std::any_of(trace.strings.begin(), trace.strings.end(),
-                     [](const auto& one) { return one.second.find("GroupNorm") != std::string::npos; });
+                     [&](const auto& one) { return one.second.find(part) != std::string::npos; });
 }
 
 StackId stack_of(const Trace& trace, const std::optional<Correlation::Issuer>& issuer) {
@@ -48,7 +49,8 @@ KernelTimes kernel_times(const Trace& trace, const Correlation& correlation) {
     device_ns = add_saturated(device_ns, operation.span.length_ns());
     times.device_ns = add_saturated(times.device_ns, operation.span.length_ns());
   }
-  times.normalises_groups = has_group_norm(trace);
+  times.normalises_groups = has_name_with(trace, "GroupNorm");
+  times.any_embedding = has_name_with(trace, "embedding_backward") || has_name_with(trace, "compute_grad_weight");
   return times;
 }
 

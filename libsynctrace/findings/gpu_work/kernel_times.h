@@ -21,6 +21,7 @@ struct KernelTimes {
   std::vector<KernelTime> rows;
   Nanoseconds device_ns = 0;
   bool normalises_groups = false;  // some kernels are of torch.nn.GroupNorm
+  bool any_embedding = false;      // some form the gradient of torch.nn.Embedding
 
   // The time of some of them.
   Nanoseconds sum(const std::function<bool(const KernelClass&)>& counts) const;

@@ -34,7 +34,9 @@ struct LibraryRemedy {
   std::string_view title = {};
   std::string_view to_type = {};
   std::string_view keeps = {};  // what changes by it; empty: nothing
-  bool goes = false;            // kHost: all of the host's time at that line goes; else it is halved
+  // kHost: all of the host's time at that line goes; else it is halved. kRead: all that is done there goes, so also
+  // what the host must read to know a size.
+  bool goes = false;
 };
 
 std::span<const std::span<const LibraryRemedy>> library_remedies() noexcept;

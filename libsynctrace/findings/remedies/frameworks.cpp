@@ -58,6 +58,11 @@ bool is_module_call(const ShownFrame& frame) {
          frame.frame.function.find("_call_impl") != std::string::npos;
 }
 
+bool is_recurrent_cell(const ShownFrame& frame) {
+  return frame.frame.file.find("/torch/nn/modules/rnn.py") != std::string::npos &&
+         frame.frame.function.ends_with("Cell.forward");
+}
+
 bool is_of_optimizer(const std::vector<ShownFrame>& stack) {
   for (const ShownFrame& each : stack) {  // innermost first
     if (each.frame.kind != FrameKind::kPython) continue;

@@ -16,6 +16,8 @@ bool has_file(const SourceLine& where, std::string_view part);
 
 // Whether a frame is of a module of torch.nn that is called.
 bool is_module_call(const ShownFrame& frame);
+// torch.nn.LSTMCell and its like: one step of a sequence.
+bool is_recurrent_cell(const ShownFrame& frame);
 
 // Whether PyTorch's optimizer itself launches there. What a training step launches inside of optimizer.step(closure) is
 // not the optimizer's: a module, or code of others, is further inside.

@@ -25,7 +25,14 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 // What autograd launches is in no function that torch.compile takes as a whole. Recurrent networks of PyTorch's own it
 // does not take at all (PyTorch 2.11: timed, no gain).
 bool ends_a_graph(const ShownFrame& frame) {
-  return has(frame.frame.file, "/torch/autograd/") || has(frame.frame.file, "/torch/nn/modules/rnn.py");
+  const bool is_layer = has(frame.frame.file, "/torch/nn/modules/rnn.py") && !is_recurrent_cell(frame);
+  return is_layer || has(frame.frame.file, "/torch/autograd/");
+}
+
+// It fetches the samples of a batch, and puts them together.
+bool is_of_loader(const ShownFrame& frame) {
+  return has(frame.frame.file, "/torch/utils/data/_utils/fetch.py") ||
+         has(frame.frame.file, "/torch/utils/data/_utils/collate.py");
 }
 
 bool is_in_no_graph(const std::vector<ShownFrame>& stack) {
@@ -140,6 +147,8 @@ LaunchTargets::LaunchTargets(const Trace& trace, const StepsReport& loop, const 
     any_backward_ =
         any_backward_ || std::any_of(stacks.back().second.begin(), stacks.back().second.end(),
                                      [](const ShownFrame& each) { return has(each.frame.file, "/torch/autograd/"); });
+    loads_from_gpu_ =
+        loads_from_gpu_ || std::any_of(stacks.back().second.begin(), stacks.back().second.end(), is_of_loader);
     if (is_in_no_graph(stacks.back().second)) hold(stacks.back().second, false);
   }
   find_modules(std::move(stacks), least);

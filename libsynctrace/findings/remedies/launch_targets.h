@@ -43,6 +43,8 @@ class LaunchTargets {
   const std::vector<LaunchTarget>& modules() const { return modules_; }
   // Some work is launched by autograd's backward.
   bool any_backward() const { return any_backward_; }
+  // PyTorch's loader launches kernels in the steps' own process.
+  bool loads_from_gpu() const { return loads_from_gpu_; }
   // The function of that line waits nowhere, and does not hold the steps' loop.
   bool can_be_compiled(const SourceLine& where) const;
   // A line that waits inside of the function that holds `where`, and keeps it from being compiled; else nothing known.
@@ -66,6 +68,7 @@ class LaunchTargets {
   Function loop_;
   std::vector<LaunchTarget> modules_;
   bool any_backward_ = false;
+  bool loads_from_gpu_ = false;
 };
 
 // "model" of "loss = criterion(model(x), y)": the one variable that is called there and is none of the usual functions;

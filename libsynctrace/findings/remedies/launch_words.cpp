@@ -17,6 +17,7 @@ using Lines = std::vector<SourceLine>;
 constexpr std::string_view kGraphDecorator = "@torch.compile(mode=\"reduce-overhead\")";
 constexpr std::string_view kGraphMode = "mode=\"reduce-overhead\"";
 constexpr std::size_t kMostModules = 2;  // named
+constexpr std::size_t kDearest = 4;      // lines that tell what a change is about
 
 std::string parts_of_step(const Lines& lines) {
   const bool backward = any_has_text(lines, ".backward(");
@@ -28,6 +29,25 @@ std::string parts_of_step(const Lines& lines) {
   if (backward) words += words.empty() ? "backward" : " and backward";
   if (optimizer) words += words.empty() ? "the optimizer's step" : " and optimizer";
   return words;
+}
+
+// "LSTMCell", where most lines of the forward part run one; else empty.
+std::string recurrent_cell(const Lines& lines) {
+  std::string cell;
+  std::size_t with = 0;
+  std::size_t without = 0;
+  for (std::size_t i = 0; i < std::min(kDearest, lines.size()); ++i) {
+    const SourceLine& each = lines[i];
+    const auto frame = std::find_if(each.stack.begin(), each.stack.end(), is_recurrent_cell);
+    if (frame != each.stack.end()) {
+      const std::string& function = frame->frame.function;
+      cell = function.substr(0, function.rfind('.'));
+      ++with;
+    } else if (!has_text(each, ".backward(")) {
+      ++without;
+    }
+  }
+  return with > 0 && with >= without ? cell : std::string();
 }
 
 // The compiled module has other names for its parameters, and the module itself keeps them: checkpoints and averages
@@ -87,6 +107,12 @@ RemedyWords graph_words(Framework framework, const Lines& lines, const std::vect
             {"cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal); ...; cudaStreamEndCapture(stream, &graph)",
              "cudaGraphInstantiate(&exec, graph, 0); then cudaGraphLaunch(exec, stream) in each step"}};
   }
+  if (const std::string cell = recurrent_cell(lines); !cell.empty()) {
+    const std::string layer = cell.substr(0, cell.size() - std::string_view("Cell").size());
+    return {format_text("Use nn.{} over the whole sequence, not {} in a loop", layer, cell),
+            {format_text("nn.{}(input_size, hidden_size, num_layers, batch_first=True) in place of the loop", layer),
+             format_text("its weight_ih_l0 is the cell's weight_ih, and so on; only where no input needs an output")}};
+  }
   return {format_text("Put {} into a CUDA graph", parts_of_step(lines)), compile_modules(modules, kGraphMode)};
 }
 
@@ -130,6 +156,12 @@ RemedyWords compile_words(Framework framework, const std::string& function, cons
              "then graph.launch(stream) in each step; elementwise code: @cupy.fuse() instead"}};
   }
   const std::string_view decorator = framework == Framework::kJax ? "@jax.jit" : kGraphDecorator;
+  // JAX takes arrays and no objects, so it compiles no method.
+  if (framework == Framework::kJax && function_text(function).find('.') != std::string::npos)
+    return {format_text("Compile {}", what),
+            {format_text("move the jax calls of {} into a function of arrays, with @jax.jit above it",
+                         plain_name(function)),
+             "a loop over them: jax.vmap, or jax.lax.scan where each turn needs the last one"}};
   return {format_text("Compile {}", what),
           {function.empty() ? format_text("move {} into a function, with {} above it", what, decorator)
                             : format_text("above def {}: {}", definition_text(function), decorator)}};

@@ -2,10 +2,12 @@
 #include "findings/remedies/remedy_kinds.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "base/name_text.h"
 #include "findings/remedies/break_words.h"
 #include "findings/report/trace_words.h"
 
@@ -63,6 +65,13 @@ bool is_python(const SourceLine& where) {
                      [](const ShownFrame& each) { return each.frame.kind == FrameKind::kPython; });
 }
 
+// A function that is named, so that several of its lines are one change; else empty.
+std::string named_function(const SourceLine& where) {
+  const std::string name = function_text(where.function);
+  const bool is_whole = name.empty() || name == "main" || name.front() == '<';
+  return is_whole ? std::string() : where.file + ":" + where.function;
+}
+
 std::optional<At> at_of(Fix fix) {
   switch (fix) {
     case Fix::kDeferRead:
@@ -79,6 +88,13 @@ std::optional<At> at_of(Fix fix) {
 
 }  // namespace
 
+bool allocates_managed(const Trace& trace) {
+  return std::any_of(trace.calls.begin(), trace.calls.end(), [&](const Call& call) {
+    return call.category == ApiCategory::kAlloc &&
+           std::string_view(api_name(trace, call.api)).find("Managed") != std::string_view::npos;
+  });
+}
+
 const SourceLine& RemedyKinds::line_of(StackPlace place) {
   const auto known = lines_.find(place);
   return known != lines_.end() ? known->second : lines_.emplace(place, places_.line_of(place)).first->second;
@@ -87,7 +103,12 @@ const SourceLine& RemedyKinds::line_of(StackPlace place) {
 // The function whose operations JAX dispatches one by one at that line, and which could be compiled instead; else
 // empty.
 std::string RemedyKinds::dispatched_in(const SourceLine& where) const {
-  if (!has_file(where, "/jax/_src/numpy/") || frameworks_.of({&where}) != Framework::kJax) return {};
+  constexpr std::array<std::string_view, 4> kDispatch = {"/jax/_src/numpy/", "/jax/_src/random.py", "/jax/_src/lax/",
+                                                         "/jax/_src/ops/"};
+  const bool dispatches =
+      std::any_of(kDispatch.begin(), kDispatch.end(), [&](std::string_view file) { return has_file(where, file); });
+  const bool only_uploads = has_text(where, "asarray(") || has_text(where, "device_put(");
+  if (!dispatches || only_uploads || frameworks_.of({&where}) != Framework::kJax) return {};
   const LaunchTarget target = targets_.of(where);
   return target.kind == LaunchTarget::Kind::kFunction ? target.name : std::string();
 }
@@ -95,7 +116,24 @@ std::string RemedyKinds::dispatched_in(const SourceLine& where) const {
 bool RemedyKinds::is_needless(StackPlace place) {
   const SourceLine& where = line_of(place);
   return !needless_calls(where).empty() || computes_for_host(where) || !dispatched_in(where).empty() ||
-         host_code_that_goes(where) != nullptr;
+         host_code_that_goes(where) != nullptr || computes_on_cpu(where);
+}
+
+bool RemedyKinds::computes_on_cpu(const SourceLine& where) const {
+  const Framework framework = frameworks_.of({&where});
+  const bool has_gpu_arrays = framework == Framework::kPyTorch || framework == Framework::kCupy;
+  return has_gpu_arrays && !where.through.known() && cpu_work_.copied_at(where) != 0;
+}
+
+Goes RemedyKinds::what_goes(StackPlace place) {
+  if (loops_.of(place) != nullptr || read_that_goes(line_of(place)) != nullptr) return Goes::kAll;
+  return is_needless(place) ? Goes::kHostCode : Goes::kNothing;
+}
+
+const LibraryRemedy* RemedyKinds::read_that_goes(const SourceLine& where) const {
+  if (!where.through.is_library) return nullptr;
+  const LibraryRemedy* library = library_remedy(where, At::kRead, package_of(frameworks_.of({&where})));
+  return library != nullptr && library->goes ? library : nullptr;
 }
 
 const LibraryRemedy* RemedyKinds::host_code_that_goes(const SourceLine& where) const {
@@ -117,8 +155,10 @@ RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
   if (framework == Framework::kPyTorch) {
     // Backward runs again what the modules did.
     const bool any_module = !targets_.modules().empty();
-    if (is_backward(where) || !is_python(where))
-      return {any_module ? RemedyKind::kGraph : RemedyKind::kNone, {}, nullptr};
+    const bool runs_backward = is_backward(where) || !is_python(where);
+    if (const HostLoop* loop = loops_.of_backward(); loop != nullptr && runs_backward)
+      return {RemedyKind::kAllAtOnce, loop->function, nullptr, 0, loop};
+    if (runs_backward) return {any_module ? RemedyKind::kGraph : RemedyKind::kNone, {}, nullptr};
     if (is_optimizer(where) && each_step > kLaunchesOfFused && !is_fused(where))
       return {RemedyKind::kOptimizer, {}, nullptr};
     if (is_optimizer(where)) return {};
@@ -150,7 +190,21 @@ bool RemedyKinds::is_query(const FixKey& key) {
   return source.find("Query(") != std::string::npos || source.find(".query(") != std::string::npos;
 }
 
+// A synchronisation; a copy brings what the host reads.
+bool RemedyKinds::may_read_managed(const FixKey& key) {
+  const auto syncs = [](std::string_view text) { return text.find("ynchronize") != std::string_view::npos; };
+  return has_managed_memory_ &&
+         (key.function == 0 ? syncs(line_of(key.place).source) || line_of(key.place).source.empty()
+                            : syncs(api_name(trace_, ApiId{key.function})));
+}
+
 RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, double each_step) {
+  if (const HostLoop* loop = loops_.of(site.key.place); loop != nullptr && site.key == key_of_all(site.key.place))
+    return {RemedyKind::kAllAtOnce, loop->function, nullptr, 0, loop};
+  if (site.fix == Fix::kDropCall && site.key == key_of_all(site.key.place)) {
+    if (const LibraryRemedy* library = read_that_goes(line_of(site.key.place)))
+      return {RemedyKind::kLibrary, {}, library};
+  }
   const bool may_go = site.fix == Fix::kDeferRead || site.fix == Fix::kRemoveWait || site.fix == Fix::kSpeedUp ||
                       site.fix == Fix::kDropCall || site.fix == Fix::kGraph || site.fix == Fix::kAsyncCopy;
   if (may_go && computes_for_host(line_of(site.key.place))) return {RemedyKind::kOnHost, {}, nullptr};
@@ -162,7 +216,9 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
     case Fix::kKernels:
     case Fix::kNoProfiler: return {};
     case Fix::kRemoveWait:
-      return {is_query(site.key) ? RemedyKind::kStopPolling : RemedyKind::kRemoveWait, {}, nullptr};
+      if (is_query(site.key)) return {RemedyKind::kStopPolling, {}, nullptr};
+      return {RemedyKind::kRemoveWait, may_read_managed(site.key) ? std::string(kManagedMemory) : std::string(),
+              nullptr};
     case Fix::kDeferRead: return {RemedyKind::kReadLater, {}, nullptr};
     case Fix::kDeferWait: return {RemedyKind::kWaitLater, {}, nullptr};
     case Fix::kAsyncCopy:
@@ -170,7 +226,8 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
     case Fix::kCacheMemory:
       return {is_needless(site.key.place) ? RemedyKind::kDropCall : RemedyKind::kKeepMemory, {}, nullptr};
     case Fix::kGraph: return launch_group(site, each_step);
-    case Fix::kFeedInput: return {RemedyKind::kFeed, {}, nullptr};
+    case Fix::kFeedInput:
+      return {RemedyKind::kFeed, targets_.loads_from_gpu() ? std::string(kLoadsFromGpu) : std::string(), nullptr};
     case Fix::kNoCollection: return {RemedyKind::kNoCollection, {}, nullptr};
     case Fix::kPreload: return {RemedyKind::kPreload, {}, nullptr};
     case Fix::kDropDependency: return {RemedyKind::kDropDependency, {}, nullptr};
@@ -182,8 +239,14 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
       }
       if (std::string function = dispatched_in(line_of(site.key.place)); !function.empty())
         return {RemedyKind::kCompile, std::move(function), nullptr};
+      if (const SourceLine& where = line_of(site.key.place); needless_calls(where).empty() && computes_on_cpu(where)) {
+        if (alone_share < kLeastHostShare) return {};
+        return {RemedyKind::kOnGpu, named_function(where), nullptr, cpu_work_.copied_at(where)};
+      }
       return {RemedyKind::kDropCall, {}, nullptr};
-    case Fix::kSpeedUp: return {alone_share < kLeastHostShare ? RemedyKind::kNone : RemedyKind::kHostCode, {}, nullptr};
+    case Fix::kSpeedUp:
+      if (alone_share < kLeastHostShare || !line_of(site.key.place).known()) return {};
+      return {RemedyKind::kHostCode, named_function(line_of(site.key.place)), nullptr};
   }
   return {};
 }
@@ -203,16 +266,24 @@ GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double
   if (group.kind == RemedyKind::kHostCode && line_of(site.key.place).through.is_library) return {};
   if (group.kind == RemedyKind::kNone) return {};
   std::uint32_t own = 0;  // lines that no change takes together
-  if (group.kind == RemedyKind::kHostCode || group.kind == RemedyKind::kDropCall || group.kind == RemedyKind::kOnHost)
-    own = number(site.key.place);
+  const bool is_line =
+      (group.kind == RemedyKind::kHostCode || group.kind == RemedyKind::kOnGpu) && group.function.empty();
+  if (is_line || group.kind == RemedyKind::kDropCall || group.kind == RemedyKind::kOnHost) own = number(site.key.place);
   if (group.kind == RemedyKind::kCompile && group.function.empty())
     own = 1 + targets_.of(line_of(site.key.place)).piece;
+  for (const RemedyGroup& known : groups_) {  // two rows of one switch
+    const bool is_same = group.library != nullptr && known.library != nullptr &&
+                         known.library->to_type == group.library->to_type &&
+                         known.library->title == group.library->title;
+    if (is_same) group.library = known.library;
+  }
   const auto [entry, is_new] = numbers_.try_emplace({group.kind, group.function, own, group.library}, groups_.size());
   if (is_new) groups_.push_back(group);
   of_keys_[site.key] = entry->second;
   const bool takes_all =
       group.kind == RemedyKind::kGraph || group.kind == RemedyKind::kLoopOfKernels ||
       group.kind == RemedyKind::kCompile || group.kind == RemedyKind::kFeed || group.kind == RemedyKind::kOptimizer ||
+      group.kind == RemedyKind::kAllAtOnce ||
       (group.library != nullptr && (group.library->at == At::kLaunch || group.library->at == At::kMemory));
   return {entry->second, takes_all};
 }

@@ -5,16 +5,20 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "findings/calls/stack_places.h"
 #include "findings/libraries/library_remedy.h"
+#include "findings/remedies/cpu_work.h"
 #include "findings/remedies/frameworks.h"
+#include "findings/remedies/host_loops.h"
 #include "findings/remedies/launch_targets.h"
 #include "findings/remedies/needless_calls.h"
 #include "whatif/fix_groups.h"
+#include "whatif/fix_sites.h"
 
 namespace synctrace {
 
@@ -35,29 +39,47 @@ enum class RemedyKind : std::uint8_t {
   kNoCollection,
   kPreload,
   kDropDependency,
-  kCompile,   // one function or stretch of lines becomes one graph
-  kDropCall,  // a call that no step needs
-  kLibrary,   // a switch of the library in which it waits
-  kOnHost,    // a few values of the host go to the GPU and back
-  kOneGraph,  // what breaks the graph of a compiled model
+  kCompile,    // one function or stretch of lines becomes one graph
+  kDropCall,   // a call that no step needs
+  kLibrary,    // a switch of the library in which it waits
+  kOnHost,     // a few values of the host go to the GPU and back
+  kOneGraph,   // what breaks the graph of a compiled model
+  kOnGpu,      // a function computes on the CPU with what it copies from the GPU
+  kAllAtOnce,  // a loop that takes one item after the other
 };
+
+// RemedyGroup::function of a kRemoveWait, where the host may read managed memory behind the wait.
+inline constexpr std::string_view kManagedMemory = "managed";
+// Some call allocates it: cudaMallocManaged.
+bool allocates_managed(const Trace& trace);
+
+// RemedyGroup::function of a kFeed, where the loader itself launches kernels.
+inline constexpr std::string_view kLoadsFromGpu = "gpu";
 
 // A change that sets several lines right together.
 struct RemedyGroup {
   RemedyKind kind = RemedyKind::kNone;
   std::string function;  // kLoopOfKernels, kCompile: what is to be compiled; empty for lines of the steps' loop
   const LibraryRemedy* library = nullptr;  // kLibrary
+  std::uint32_t line = 0;                  // kOnGpu: that copies
+  const HostLoop* loop = nullptr;          // kAllAtOnce
 };
 
 class RemedyKinds {
  public:
   // All must outlive the object.
-  RemedyKinds(const Trace& trace, const StackPlaces& places, const StepsReport& loop)
-      : trace_(trace), places_(places), frameworks_(trace), targets_(trace, loop, places.user_code()) {}
+  RemedyKinds(const Trace& trace, StackPlaces& places, const StepsReport& loop)
+      : trace_(trace),
+        places_(places),
+        frameworks_(trace),
+        targets_(trace, loop, places.user_code()),
+        loops_(trace, places, loop),
+        cpu_work_(trace, places, loop),
+        has_managed_memory_(allocates_managed(trace)) {}
 
-  // What whatif's GroupOf and IsNeedless ask for.
+  // What whatif's GroupOf and WhatGoes ask for.
   GroupOfFix group_of(const FixSite& site, double alone_share, double each_step);
-  bool is_needless(StackPlace place);
+  Goes what_goes(StackPlace place);
   // PyTorch's compiler would make that graph: of a module and its backward, not of an optimizer or of a loop.
   bool is_compiled(const FixSite& site);
 
@@ -73,7 +95,12 @@ class RemedyKinds {
   std::string dispatched_in(const SourceLine& where) const;
   // The row of a library by which all host code of that line goes; null: none.
   const LibraryRemedy* host_code_that_goes(const SourceLine& where) const;
+  // Likewise of a read there and all around it.
+  const LibraryRemedy* read_that_goes(const SourceLine& where) const;
+  bool is_needless(StackPlace place);
+  bool computes_on_cpu(const SourceLine& where) const;
   bool is_query(const FixKey& key);
+  bool may_read_managed(const FixKey& key);
   RemedyGroup launch_group(const FixSite& site, double each_step);
   RemedyGroup python_launch_group(const SourceLine& where, double each_step);
   RemedyGroup group_by_fix(const FixSite& site, double alone_share, double each_step);
@@ -82,6 +109,9 @@ class RemedyKinds {
   const StackPlaces& places_;
   const Frameworks frameworks_;
   const LaunchTargets targets_;
+  const HostLoops loops_;
+  const CpuWork cpu_work_;
+  const bool has_managed_memory_;
   SourceLine obstacle_;
   std::vector<RemedyGroup> groups_ = {{}};
   std::map<std::tuple<RemedyKind, std::string, std::uint32_t, const LibraryRemedy*>, std::uint32_t> numbers_;

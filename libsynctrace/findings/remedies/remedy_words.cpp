@@ -2,6 +2,7 @@
 #include "findings/remedies/remedy_words.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "base/format_text.h"
@@ -82,6 +83,13 @@ RemedyWords remove_wait(Framework framework) {
   return {"Remove the wait", {typed.in(framework)}};
 }
 
+// The host and the GPU share managed memory: without the wait the host may read it while the GPU writes.
+RemedyWords copy_managed() {
+  return {"Copy what the host reads, and wait for it later",
+          {"the host may read managed memory behind this wait, so do not delete it alone",
+           "cudaMemcpyAsync(pinned, managed, bytes, kind, stream); wait and read it one step later"}};
+}
+
 RemedyWords stop_polling(Framework framework) {
   if (framework == Framework::kPyTorch)
     return {"Stop polling the event",
@@ -102,6 +110,44 @@ RemedyWords one_copy(Framework framework, const Lines& lines) {
       .jax = "batch = jax.device_put(numpy.stack(rows))",
       .cupy = "batch = cupy.asarray(numpy.stack(rows))"};
   return {"Make one copy of the many small ones", {typed.in(framework)}};
+}
+
+// A function that only reports what it reads need not run in each step.
+bool only_reports(const std::string& function) {
+  constexpr std::array<std::string_view, 8> kWords = {"log",     "watch",  "hook",  "stat",
+                                                      "monitor", "report", "debug", "check"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return function.find(word) != std::string::npos; });
+}
+
+RemedyWords on_gpu(Framework framework, std::uint32_t line, const SourceLine& where) {
+  const std::string name = function_text(where.function);
+  return {format_text("Compute {} on the GPU", name.empty() ? "this" : name),
+          {format_text("keep what line {} copies to the CPU: {} operations in place of NumPy and loops", line,
+                       framework == Framework::kCupy ? "cupy" : "torch"),
+           "what the host needs at the end: copy the result alone"}};
+}
+
+RemedyWords all_at_once(Framework framework, const HostLoop& loop, const Lines& lines) {
+  const std::string name = function_text(lines.front().function);
+  const std::string where = loop.first_line == loop.last_line
+                                ? format_text("line {} runs", loop.first_line)
+                                : format_text("lines {} to {} run", loop.first_line, loop.last_line);
+  const std::string read = framework == Framework::kCupy ? ".get()" : ".tolist()";
+  const auto turns = static_cast<std::int32_t>(std::min<std::uint64_t>(loop.turns, 10'000));
+  const Share part = {turns - 1, turns};
+  if (!loop.computes)
+    return {format_text("Read the {} values of a loop at once", loop.turns),
+            {format_text("{} {} times in each step: one {} of the whole tensor in front of the loop", where, loop.turns,
+                         read)},
+            part};
+  RemedyWords words{format_text("Do {} turns of a loop in one operation", loop.turns), {}, part};
+  words.to_type.push_back(
+      format_text("{} {} times in each step: give the whole tensor to one operation", where, loop.turns));
+  words.to_type.push_back(
+      format_text("what the host must see: one {} in front of the loop, not one in each turn", read));
+  if (only_reports(name)) words.to_type.push_back(format_text("if {} only reports: run it every 50 steps", name));
+  return words;
 }
 
 // A function that holds the whole loop is not what is to be faster, but its line.
@@ -128,7 +174,11 @@ RemedyWords keep_memory(Framework framework, const Lines& lines) {
   return {"Keep the memory from step to step", {typed.in(framework)}};
 }
 
-RemedyWords feed() {
+RemedyWords feed(bool loads_from_gpu) {
+  if (loads_from_gpu)
+    return {"Take batches of the GPU's tensors without a DataLoader",
+            {"order = torch.randperm(len(x), device=x.device)  # workers cannot use tensors of the GPU",
+             "for index in order.split(batch_size): xb, yb = x[index], y[index]"}};
   return {"Have the next batch ready", {"load the next batch in a thread or process of its own while the step runs"}};
 }
 
@@ -200,14 +250,18 @@ RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines&
     case RemedyKind::kLoopOfKernels: return loop_words(framework, group.function, lines);
     case RemedyKind::kOptimizer: return optimizer();
     case RemedyKind::kReadLater: return read_later(framework, lines);
-    case RemedyKind::kRemoveWait: return remove_wait(framework);
+    case RemedyKind::kRemoveWait:
+      return framework == Framework::kCuda && group.function == kManagedMemory ? copy_managed()
+                                                                               : remove_wait(framework);
     case RemedyKind::kStopPolling: return stop_polling(framework);
     case RemedyKind::kOneCopy: return one_copy(framework, lines);
     case RemedyKind::kWaitLater: return wait_later(framework);
     case RemedyKind::kPinned: return pinned(framework, lines);
     case RemedyKind::kKeepMemory: return keep_memory(framework, lines);
-    case RemedyKind::kFeed: return feed();
+    case RemedyKind::kFeed: return feed(group.function == kLoadsFromGpu);
     case RemedyKind::kOneGraph: return one_graph(lines);
+    case RemedyKind::kOnGpu: return on_gpu(framework, group.line, lines.front());
+    case RemedyKind::kAllAtOnce: return all_at_once(framework, *group.loop, lines);
     case RemedyKind::kOnHost: return on_host(framework, lines.front());
     case RemedyKind::kHostCode: return host_code(lines);
     case RemedyKind::kCompile: return compile_words(framework, group.function, lines);
@@ -228,7 +282,8 @@ RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines&
 
 std::vector<std::string> recompile_words(Framework framework, const SourceLine& where) {
   if (framework == Framework::kJax)
-    return {"pad the inputs to a few shapes, multiples of 128: each new shape or static value compiles again"};
+    return {"same shapes: call jax.jit once, outside of the loop; give what changes as an argument",
+            "new shapes: pad the inputs to a few, multiples of 128; static values that change: as arrays"};
   if (framework != Framework::kPyTorch) return {};
   const std::string_view numbers =
       has_file(where, "torch/_dynamo/") ? "numbers that change in each step: as tensors. " : "";

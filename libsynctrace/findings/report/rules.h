@@ -39,6 +39,7 @@ inline constexpr Rule kCompileRule{"ST054", "recompile"};
 inline constexpr Rule kGraphBreakRule{"ST055", "graph-break"};
 inline constexpr Rule kCollectionRule{"ST056", "python-gc"};
 inline constexpr Rule kSharedGpuRule{"ST057", "shared-gpu"};
+inline constexpr Rule kHostLoopRule{"ST058", "host-loop"};
 // Rules of a job, never of one rank alone: how its ranks exchange data.
 inline constexpr Rule kRankWaitRule{"ST060", "rank-wait"};
 inline constexpr Rule kSmallCollectivesRule{"ST061", "small-collectives"};
@@ -52,6 +53,9 @@ inline constexpr Rule kUnfusedRule{"ST072", "unfused-kernels"};
 inline constexpr Rule kUnfusedOptimizerRule{"ST073", "unfused-optimizer"};
 inline constexpr Rule kNoAutocastRule{"ST074", "no-autocast"};
 inline constexpr Rule kSlowGradientsRule{"ST075", "slow-gradients"};
+inline constexpr Rule kFloat64Rule{"ST076", "float64"};
+inline constexpr Rule kSerialSumsRule{"ST077", "serial-sums"};
+inline constexpr Rule kDenseEmbeddingRule{"ST078", "dense-embedding"};
 
 // All rules, in the order of their ids.
 std::span<const Rule> all_rules() noexcept;

@@ -16,6 +16,10 @@ ShownFix at(const std::string& source) {
   return fix;
 }
 
+RemedyGroup group(RemedyKind kind, std::string function = {}, std::uint32_t line = 0, const HostLoop* loop = nullptr) {
+  return {kind, std::move(function), nullptr, line, loop};
+}
+
 RemedyWords words(RemedyKind kind, Framework framework, const std::vector<std::string>& sources) {
   std::vector<ShownFix> fixes;
   for (const std::string& source : sources) fixes.push_back(at(source));
@@ -107,9 +111,7 @@ TEST_CASE("a read or a wait in a helper is left out where the helper is called")
 
 TEST_CASE("what becomes a graph is named: modules, functions, lines of the loop") {
   const auto typed = [](const std::vector<LaunchTarget>& modules) {
-    return remedy_words({.kind = RemedyKind::kGraph, .function = {}}, Framework::kPyTorch, {at("y = model(x)")},
-                        modules)
-        .to_type;
+    return remedy_words(group(RemedyKind::kGraph), Framework::kPyTorch, {at("y = model(x)")}, modules).to_type;
   };
   const LaunchTarget net{LaunchTarget::Kind::kModule, "net", "Net", false, "train.py:3", 0};
   const LaunchTarget head{LaunchTarget::Kind::kModule, {}, "Head", false, "train.py:3", 0};
@@ -125,7 +127,7 @@ TEST_CASE("what becomes a graph is named: modules, functions, lines of the loop"
   CHECK(typed({net, head, net}).back().ends_with("; likewise 1 more"));
 
   const auto compiled = [](Framework framework, const std::string& function) {
-    return remedy_words({.kind = RemedyKind::kCompile, .function = function}, framework, {at("y = f(x)")});
+    return remedy_words(group(RemedyKind::kCompile, function), framework, {at("y = f(x)")});
   };
   CHECK(compiled(Framework::kPyTorch, "Net.loss").title == "Compile Net.loss");
   CHECK(compiled(Framework::kPyTorch, "Net.loss").to_type.front() ==
@@ -162,11 +164,10 @@ TEST_CASE("a call that no step needs is deleted by its name") {
 TEST_CASE("a function that holds the whole loop is not what is to be faster") {
   ShownFix fix = at("x = prepare(x)");
   fix.where.function = "main";
-  CHECK(remedy_words({.kind = RemedyKind::kHostCode, .function = {}}, Framework::kPyTorch, {fix}).title ==
+  CHECK(remedy_words(group(RemedyKind::kHostCode), Framework::kPyTorch, {fix}).title ==
         "Make train.py:3 twice as fast");
   fix.where.function = "prepare";
-  CHECK(remedy_words({.kind = RemedyKind::kHostCode, .function = {}}, Framework::kPyTorch, {fix}).title ==
-        "Make prepare twice as fast");
+  CHECK(remedy_words(group(RemedyKind::kHostCode), Framework::kPyTorch, {fix}).title == "Make prepare twice as fast");
 }
 
 TEST_CASE("a value that has no name in the line gets none that is not the user's") {
@@ -210,6 +211,68 @@ TEST_CASE("what breaks a compiled model's graph goes, or stays a tensor") {
   CHECK(first("if x.mean().item() > 0:").find("torch.where") != std::string::npos);
   CHECK(first("print(x.mean())").find("print") != std::string::npos);
   CHECK(first("def forward(self, x):").find("TORCH_LOGS=graph_breaks") != std::string::npos);
+}
+
+TEST_CASE("a loop over items is one operation, or one copy, and a report that is made less often") {
+  const auto say = [&](const std::string& function, bool computes) {
+    const HostLoop loop{"/home/user/train.py", function, 28, 35, 128, computes};
+    ShownFix fix = at("tokens = ids[row].tolist()");
+    fix.where.function = function;
+    return remedy_words(group(RemedyKind::kAllAtOnce, {}, 0, &loop), Framework::kPyTorch, {fix});
+  };
+  const RemedyWords ban = say("Ban.__call__", true);
+  CHECK(ban.title == "Do 128 turns of a loop in one operation");
+  REQUIRE(ban.to_type.size() == 2);
+  CHECK(ban.to_type[0] == "lines 28 to 35 run 128 times in each step: give the whole tensor to one operation");
+  CHECK(ban.to_type[1].find(".tolist()") != std::string::npos);
+  CHECK(ban.part.part() == 127);
+  CHECK(ban.part.whole() == 128);
+  CHECK(say("watch_gradients", true).to_type.back() == "if watch_gradients only reports: run it every 50 steps");
+  const RemedyWords reads = say("pick", false);
+  CHECK(reads.title == "Read the 128 values of a loop at once");
+  CHECK(reads.to_type.size() == 1);
+}
+
+TEST_CASE("what a function computes on the CPU with data of the GPU is to be computed there") {
+  ShownFix fix = at("order = np.argsort(-sims)");
+  fix.where.function = "Index.search";
+  const RemedyWords torch = remedy_words(group(RemedyKind::kOnGpu, {}, 73), Framework::kPyTorch, {fix});
+  CHECK(torch.title == "Compute Index.search on the GPU");
+  CHECK(torch.to_type.front().starts_with("keep what line 73 copies to the CPU: torch operations"));
+  CHECK(remedy_words(group(RemedyKind::kOnGpu, {}, 73), Framework::kCupy, {fix}).to_type.front().find("cupy") !=
+        std::string::npos);
+}
+
+TEST_CASE("a loader of the GPU's tensors gets no workers, and managed memory no deleted wait") {
+  const RemedyWords feed = remedy_words(group(RemedyKind::kFeed, std::string(kLoadsFromGpu)), Framework::kPyTorch,
+                                        {at("for x, y in loader:")});
+  CHECK(feed.title == "Take batches of the GPU's tensors without a DataLoader");
+  const RemedyWords wait = remedy_words(group(RemedyKind::kRemoveWait, std::string(kManagedMemory)), Framework::kCuda,
+                                        {at("cudaDeviceSynchronize();")});
+  CHECK(wait.to_type.front().find("do not delete it alone") != std::string::npos);
+}
+
+TEST_CASE("a cell in a loop becomes a layer over the sequence") {
+  ShownFix cell = at("h, c = self.cell(x[:, t], (h, c))");
+  ResolvedFrame frame;
+  frame.kind = FrameKind::kPython;
+  frame.file = "/site-packages/torch/nn/modules/rnn.py";
+  frame.function = "GRUCell.forward";
+  cell.where.stack.push_back({frame, {}});
+  const ShownFix backward = at("loss.backward()");
+  const RemedyWords layer = remedy_words(group(RemedyKind::kGraph), Framework::kPyTorch, {backward, cell});
+  CHECK(layer.title == "Use nn.GRU over the whole sequence, not GRUCell in a loop");
+  CHECK(remedy_words(group(RemedyKind::kGraph), Framework::kPyTorch, {backward, at("y = net(x)"), at("z = f(y)"), cell})
+            .title.starts_with("Put forward and backward into a CUDA graph"));
+}
+
+TEST_CASE("JAX compiles functions of arrays, and no methods") {
+  const auto compile = [&](const std::string& function) {
+    return remedy_words(group(RemedyKind::kCompile, function), Framework::kJax, {at("y = f(x)")}).to_type;
+  };
+  CHECK(compile("update").front() == "above def update: @jax.jit");
+  CHECK(compile("Walker.draw").front() ==
+        "move the jax calls of draw into a function of arrays, with @jax.jit above it");
 }
 
 TEST_CASE("every remedy says what to do, in every framework") {

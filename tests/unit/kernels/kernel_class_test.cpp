@@ -56,6 +56,15 @@ void check(std::initializer_list<Expected> names) {
 
 }  // namespace
 
+TEST_CASE("sums of equal indices that go in turn are told apart from other gradients of indexing") {
+  for (const std::string& name :
+       {std::string(
+            "_ZN44_GLOBAL__N__50c743a2_11_Indexing_cu_89862edb24indexing_backward_kernelIfLi4EEEvPKlS2_PKT_PS3_llllb"),
+        std::string("void (anonymous namespace)::indexing_backward_kernel<float, 4>(long const*)")})
+    CHECK(kernel_class(name).sums_in_turn);
+  CHECK_FALSE(kernel_class("void at::native::index_elementwise_kernel<128, 4>(long)").sums_in_turn);
+}
+
 TEST_CASE("recorded names have the class and the precision that their programs asked for") {
   const std::vector<RecordedName> names = recorded_names();
   REQUIRE(names.size() > 300);

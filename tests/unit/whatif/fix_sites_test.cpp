@@ -15,13 +15,18 @@ namespace {
 constexpr StackId kNowhere{0};  // its place is not known
 constexpr StackId kHere{5};
 constexpr StackId kThere{6};
+constexpr StackId kAll{7};  // all that is done there could go
 
 struct Scene {
   Trace trace;
   Evidence evidence{trace};
   PlaceOf place_of = same_place;
-  IsNeedless is_needless = [](StackPlace place) { return number(place) == number(kThere); };
-  FixSites sites{evidence, place_of, is_needless};
+  WhatGoes what_goes = [](StackPlace place) {
+    return number(place) == number(kThere) ? Goes::kHostCode
+           : number(place) == number(kAll) ? Goes::kAll
+                                           : Goes::kNothing;
+  };
+  FixSites sites{evidence, place_of, what_goes};
 
   std::uint16_t call(ApiCategory category, ApiId api, StackId stack, std::uint8_t sights = 0) {
     Call call;
@@ -115,7 +120,7 @@ TEST_CASE("an operator that shapes what comes next has no fix, whatever it waits
   const Evidence evidence(trace);
   REQUIRE(evidence.stacks.traits(kHere).dynamic_shape);
   const PlaceOf place_of = same_place;
-  const IsNeedless none;
+  const WhatGoes none;
   FixSites sites(evidence, place_of, none);
   Call call;
   call.category = ApiCategory::kStreamSync;
@@ -144,6 +149,26 @@ TEST_CASE("host code that no step needs goes altogether, and a wait at the same 
   CHECK(found[needed].fix == Fix::kSpeedUp);
   CHECK(found[needless].fix == Fix::kDropCall);
   CHECK(found[wait].fix == Fix::kRemoveWait);
+}
+
+TEST_CASE("all that is done at a place of which all could go is one site, but the garbage collector's work") {
+  Scene scene;
+  const std::uint16_t host = scene.sites.of_cause(CauseKind::kHostCompute, kAll, kNowhere);
+  const std::uint16_t launch = scene.sites.of_all_at(kAll);
+  const std::uint16_t wait = scene.sites.of_wait(kAll, 1, FixSites::kReadsScalar | FixSites::kShapes);
+  const std::uint16_t collection = scene.sites.of_cause(CauseKind::kGarbageCollection, kAll, kNowhere);
+  CHECK(launch == host);
+  CHECK(wait == host);
+  CHECK(scene.call(ApiCategory::kStreamSync, ApiId{3}, kAll) == host);
+  CHECK(scene.call(ApiCategory::kMemset, ApiId{4}, kAll) == host);
+  CHECK(collection != host);
+  CHECK(scene.sites.of_all_at(kThere) == 0);
+  CHECK(scene.call(ApiCategory::kMemset, ApiId{4}, kThere) == 0);
+  const std::vector<FixSite> found = scene.sites.take();
+  CHECK(found[host].key == key_of_all(StackPlace{number(kAll)}));
+  CHECK(found[host].fix == Fix::kDropCall);
+  CHECK_FALSE(found[host].shapes_work);
+  CHECK(found[collection].fix == Fix::kNoCollection);
 }
 
 TEST_CASE("there are as many sites as have a number, and the others are none") {

@@ -165,4 +165,25 @@ TEST_CASE("steps are counted where there are enough of them and each issued work
   CHECK(!by_steps(4, 0));
 }
 
+TEST_CASE("one step without work in many is not counted, nor the one behind it, and the others are") {
+  ReplayProgram program;
+  program.sites.resize(1);
+  program.thread_begins = {0};
+  for (int i = 0; i < 41; ++i) program.events.add<StepEvent>(0, 0);
+  const auto counted = [&](std::initializer_list<std::size_t> without_work) {
+    Steps steps;
+    steps.steps.resize(40);
+    for (Step& step : steps.steps) step.done_ns = 1;
+    for (const std::size_t i : without_work) steps.steps[i].done_ns = 0;
+    const Evaluator evaluator(program, steps);
+    return evaluator.by_steps() ? evaluator.counted_steps() : 0;
+  };
+  CHECK(counted({}) == 40);
+  CHECK(counted({0}) == 38);
+  CHECK(counted({20}) == 38);
+  CHECK(counted({39}) == 39);
+  CHECK(counted({5, 20}) == 36);
+  CHECK(counted({5, 15, 25}) == 0);  // nine in ten are needed
+}
+
 }  // namespace synctrace::testing::generator::ordinary_steps_test
