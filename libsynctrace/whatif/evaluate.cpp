@@ -82,8 +82,9 @@ void Evaluator::choose_sample() {
 Nanoseconds Evaluator::length_of(std::size_t counted, const Stretch& stretch, const Outcome& outcome,
                                  std::size_t lane) const {
   const StepMarks& marks = counted_[counted].marks;
-  return outcome.steps[marks.end - stretch.first_mark].at[lane] -
-         outcome.steps[marks.begin - stretch.first_mark].at[lane];
+  // A step that begins anew behind a pause does so no earlier when a fix shortens the pause, but its work does.
+  return std::max<Nanoseconds>(0, outcome.steps[marks.end - stretch.first_mark].at[lane] -
+                                      outcome.steps[marks.begin - stretch.first_mark].at[lane]);
 }
 
 Nanoseconds Evaluator::time_of(const Stretch& stretch, const Outcome& outcome, std::size_t lane) const {

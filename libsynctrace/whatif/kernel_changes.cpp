@@ -51,7 +51,7 @@ bool fuses(KernelKind kind) noexcept {
 
 Interval more(const Interval& before, const Interval& after) {
   Interval gain;
-  gain.ns = after.ns - before.ns;
+  gain.ns = std::max<Nanoseconds>(0, after.ns - before.ns);
   gain.lo_ns = std::max<Nanoseconds>(0, after.lo_ns - before.lo_ns);
   gain.hi_ns = std::max(gain.ns, after.hi_ns - before.hi_ns);
   gain.grade = after.grade;

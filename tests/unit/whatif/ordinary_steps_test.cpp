@@ -165,6 +165,36 @@ TEST_CASE("steps are counted where there are enough of them and each issued work
   CHECK(!by_steps(4, 0));
 }
 
+TEST_CASE("no step saves more than it takes, not even the pause before it") {
+  constexpr Nanoseconds kPauseNs = 20'000'000'000;
+  ReplayProgram program;
+  program.sites.resize(2);
+  program.sites[1].fix = Fix::kDropCall;
+  program.thread_begins = {0};
+  program.streams.resize(1);
+  program.devices = 1;
+  Steps steps;
+  for (int i = 0; i < 4; ++i) {
+    StepEvent& begin = program.events.add<StepEvent>(0, 0);
+    begin.anew = i == 0;
+    begin.lead = i == 0 ? kPauseNs : 0;
+    synctrace::HostEvent& pause = program.events.add<synctrace::HostEvent>(0, 1);
+    pause.pre = i == 0 ? kPauseNs : 0;
+    LaunchEvent& launch = program.events.add<LaunchEvent>(0, 0);
+    launch.pause = launch.handover = kNoEdge;
+    launch.length = 1'000'000;
+    steps.steps.emplace_back().done_ns = 1;
+  }
+  program.events.add<StepEvent>(0, 0).begins = false;
+  program.steps = 4;
+  const Evaluator evaluator(program, steps);
+  REQUIRE(evaluator.by_steps());
+  const std::vector<Nanoseconds> times = evaluator.times(evaluator.whole(), std::vector<FixSet>{{}, {1}});
+  CHECK(times[0] > 0);
+  CHECK(times[1] >= 0);
+  CHECK(times[1] <= times[0]);
+}
+
 TEST_CASE("one step without work in many is not counted, nor the one behind it, and the others are") {
   ReplayProgram program;
   program.sites.resize(1);
