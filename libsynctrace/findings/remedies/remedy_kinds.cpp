@@ -126,8 +126,10 @@ bool RemedyKinds::computes_on_cpu(const SourceLine& where) const {
 }
 
 Goes RemedyKinds::what_goes(StackPlace place) {
-  if (loops_.of(place) != nullptr || read_that_goes(line_of(place)) != nullptr) return Goes::kAll;
-  return is_needless(place) ? Goes::kHostCode : Goes::kNothing;
+  const auto [known, is_new] = goes_.try_emplace(place, Goes::kNothing);  // it is asked for each event
+  if (!is_new) return known->second;
+  const bool all = loops_.of(place) != nullptr || read_that_goes(line_of(place)) != nullptr;
+  return known->second = all ? Goes::kAll : is_needless(place) ? Goes::kHostCode : Goes::kNothing;
 }
 
 const LibraryRemedy* RemedyKinds::read_that_goes(const SourceLine& where) const {

@@ -117,6 +117,7 @@ class RemedyKinds {
   std::map<std::tuple<RemedyKind, std::string, std::uint32_t, const LibraryRemedy*>, std::uint32_t> numbers_;
   std::unordered_map<FixKey, std::uint32_t, FixKeyHash> of_keys_;
   std::unordered_map<StackPlace, SourceLine> lines_;
+  std::unordered_map<StackPlace, Goes> goes_;
 };
 
 }  // namespace synctrace
