@@ -72,10 +72,9 @@ void count_lines_gone(const Report& report, const std::string& function, Nanosec
   const auto share_ns = static_cast<Nanoseconds>(part * static_cast<double>(idle.of_no_line_ns));
   // What the GPU computes stays.
   const VerdictLine& verdict = report.verdict;
-  const Nanoseconds most_ns = verdict.of_ns <= 0 ? base_ns
-                                                 : static_cast<Nanoseconds>(static_cast<double>(base_ns) *
-                                                                            static_cast<double>(verdict.lacked_ns) /
-                                                                            static_cast<double>(verdict.of_ns));
+  const double lacked =
+      verdict.of_ns <= 0 ? 1 : static_cast<double>(verdict.lacked_ns) / static_cast<double>(verdict.of_ns);
+  const auto most_ns = static_cast<Nanoseconds>(std::clamp(lacked, 0.0, 1.0) * static_cast<double>(base_ns));
   const Nanoseconds saved_ns = std::min(most_ns, add_saturated(idle.of_lines_ns, share_ns));
   if (saved_ns <= remedy.alone.ns) return;
   remedy.alone.ns = saved_ns;
