@@ -223,11 +223,8 @@ std::string host_sentence(const SavingsReport& savings) {
   const Interval& all = savings.all;
   if (may_host_save(savings)) {
     if (all.lo_ns > 0)
-      return format_text(
-          "No change of a few lines is known here. Without the host's launching, waiting and computing the same work "
-          "would "
-          "take {} less ({} at least).",
-          saved_share(savings, all.ns), saved_share(savings, all.lo_ns));
+      return format_text("No change of a few lines is known, though the host takes {} ({} at least).",
+                         saved_share(savings, all.ns), saved_share(savings, all.lo_ns));
     return format_text(
         "Nothing is promised: all fixes together would save {} in the replay, but the recording also allows anything "
         "from 0 to {}.",

@@ -37,6 +37,14 @@ ROWS = [
     (r"self\.log\(|enable_progress_bar", [LIGHTNING]),
     (r"TrainingArguments|cache_implementation|model\.generate", [TRANSFORMERS]),
     (r"torch\.optim\.\w+\(", [OPTIMIZER, LAUNCHES]),
+    # loops, and work on the CPU
+    (r"run[s]? \d+ times in each step: ", [PYTHON, READS]),
+    (r"^what the host must see: one \.(tolist|get)\(\) in front of the loop", [PYTHON, READS]),
+    (r"^if [\w.]+ only reports: run it every 50 steps", [PYTHON, READS]),
+    (r"^keep what line \d+ copies to the CPU: ", [PYTHON, READS]),
+    (r"^what the host needs at the end: copy the result alone", [PYTHON, READS]),
+    (r"index_select\(0, |^the rows in the forward part that are taken by x\[index\]", [TORCH, r"^string .*indexing_backward"]),
+    (r"^delete (\w+)\(\)$", [PYTHON, CALLED]),
     # loaders
     (r"num_workers|persistent_workers", [LOADER]),
     (r"DataLoader\(\.\.\., pin_memory=True\)", [TORCH, COPIES]),
