@@ -248,7 +248,7 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
       return {RemedyKind::kDropCall, {}, nullptr};
     case Fix::kSpeedUp:
       if (alone_share < kLeastHostShare || !line_of(site.key.place).known()) return {};
-      return {RemedyKind::kHostCode, named_function(line_of(site.key.place)), nullptr};
+      return {RemedyKind::kHostCode, {}, nullptr};
   }
   return {};
 }
