@@ -70,6 +70,18 @@ void scale(WhatIf& found, double factor) {
   }
 }
 
+void stand_for_ordinary_steps(const Steps& steps, WhatIf& found) {
+  Nanoseconds whole_ns = 0;
+  std::size_t ordinary = 0;
+  for (const Step& step : steps.steps) {
+    if (step.kind != StepKind::kSteady) continue;
+    whole_ns = add_saturated(whole_ns, step.length_ns);
+    ++ordinary;
+  }
+  scale(found, static_cast<double>(whole_ns) / static_cast<double>(found.recorded_ns));
+  found.steps = ordinary;
+}
+
 WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of,
                          const WhatIfOptions& options, std::size_t most_rows, Nanoseconds& looked_at_ns) {
   const TimeSpan span = middle_of(trace, attribution.steps, most_rows);
@@ -86,17 +98,10 @@ WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, con
   const Attribution part = attribute(excerpt, known);
   WhatIf found = what_if(part, place_of, options);
   if (!found.refusal.empty() || found.recorded_ns <= 0) return found;
-  Nanoseconds whole_ns = 0;
-  std::size_t ordinary = 0;
-  for (const Step& step : attribution.steps.steps) {
-    if (step.kind != StepKind::kSteady) continue;
-    whole_ns = add_saturated(whole_ns, step.length_ns);
-    ++ordinary;
-  }
-  if (!found.by_steps) whole_ns = trace.last_ns - trace.first_ns;
-  scale(found,
-        static_cast<double>(whole_ns) / static_cast<double>(found.by_steps ? found.recorded_ns : span.length_ns()));
-  if (found.by_steps) found.steps = ordinary;
+  if (found.by_steps)
+    stand_for_ordinary_steps(attribution.steps, found);
+  else
+    scale(found, static_cast<double>(trace.last_ns - trace.first_ns) / static_cast<double>(span.length_ns()));
   return found;
 }
 

@@ -11,6 +11,9 @@ namespace synctrace {
 WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of,
                          const WhatIfOptions& options, std::size_t most_rows, Nanoseconds& looked_at_ns);
 
+// What was found for some of the ordinary steps, recorded_ns above zero, becomes what all of them save.
+void stand_for_ordinary_steps(const Steps& steps, WhatIf& found);
+
 // All of its times and savings, multiplied.
 void scale(WhatIf& found, double factor);
 

@@ -185,7 +185,7 @@ void add_remedies(const WhatIf& found, const RemedyKinds& kinds, const std::vect
       remedy.title = "Keep compilation out of the steps";
       remedy.to_type = recompile_words(kinds.frameworks().of(remedy.fixes), remedy.fixes.front().where);
     }
-    remedy.by_library = kind.library != nullptr || kind.function == kLoadsFromGpu;
+    remedy.by_library = kind.library != nullptr || kind.kind == RemedyKind::kByIndex;
     remedy.part = words.part;
     remedy.alone = group.alone;
     remedy.marginal = group.marginal;
@@ -252,6 +252,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   Nanoseconds looked_at_ns = 0;
   WhatIf found = is_long ? what_if_of_middle(trace, attribution, place_of, options, kMostReplayed, looked_at_ns)
                          : what_if(attribution, place_of, options);
+  if (!is_long && found.by_steps && found.recorded_ns > 0) stand_for_ordinary_steps(attribution.steps, found);
   if (is_long && found.refusal.empty()) {
     report.losses.push_back({"savings-from-excerpt", 1, Severity::kNote,
                              "savings were predicted from " + duration_text(looked_at_ns) +

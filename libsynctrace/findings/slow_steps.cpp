@@ -188,9 +188,7 @@ std::vector<std::string> typed_for(const SlowStepCause& row) {
     case CauseKind::kCompile:
       return recompile_words(has_file(row.where, "/jax/") ? Framework::kJax : Framework::kPyTorch, row.where);
     case CauseKind::kModuleLoad: {
-      const auto is_python = [](const ShownFrame& each) { return each.frame.kind == FrameKind::kPython; };
-      const bool in_python = std::any_of(row.where.stack.begin(), row.where.stack.end(), is_python);
-      const Framework framework = in_python ? Framework::kPyTorch : Framework::kCuda;
+      const Framework framework = has_python(row.where) ? Framework::kPyTorch : Framework::kCuda;
       return remedy_words({RemedyKind::kPreload, {}, nullptr}, framework, {}).to_type;
     }
     case CauseKind::kHostCompute:

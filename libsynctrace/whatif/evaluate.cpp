@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::size_t kSampleEvents = 20'000;  // the order of fixes is found on about as many
 constexpr std::size_t kFewestOrdinary = 4;     // steps
+constexpr Share kNearlyAllSteps = percent(90);
 
 // A step ends when its work does: one without work has no end, and the next one begins with it.
 bool has_both_ends(const std::vector<Step>& steps, std::size_t i) {
   return steps[i].done_ns > 0 && (i == 0 || steps[i - 1].done_ns > 0);
 }
-constexpr Share kNearlyAllSteps = percent(90);
 
 }  // namespace
 

@@ -122,8 +122,7 @@ void Pass::host_before(const ReplayEvent& head, const Event& event, std::uint8_t
   const Fix fix = program_.sites[head.site].fix;
   if (fixed == 0 || (fix != Fix::kGraph && fix != Fix::kDropCall))
     return for_lanes([&](std::size_t i) { now.at[i] += usual; });
-  const Nanoseconds changed = fix == Fix::kGraph ? event.pre : 0;
-  for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? changed : usual; });
+  for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) == 0 ? usual : fix == Fix::kGraph ? event.pre : 0; });
 }
 
 void Pass::call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed) {
@@ -265,6 +264,7 @@ Nanoseconds Pass::deferred(const ReplayEvent& head, std::size_t lane, Nanosecond
   return until;
 }
 
+// The call's own time is part of it: one that finds its work done takes as long.
 template <class Event>
 void Pass::wait_until(const ReplayEvent& head, const Event& event, const Lanes& target, std::uint8_t fixed) {
   const Nanoseconds unblocked = own_of(event);

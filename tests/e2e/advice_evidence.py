@@ -45,6 +45,7 @@ ROWS = [
     (r"^what the host needs at the end: copy the result alone", [PYTHON, READS]),
     (r"index_select\(0, |^the rows in the forward part that are taken by x\[index\]", [TORCH, r"^string .*indexing_backward"]),
     (r"^delete (\w+)\(\)$", [PYTHON, CALLED]),
+    (r"^the host may read managed memory|^copy what it reads into pinned memory", [r'^api_name .*Managed']),
     # loaders
     (r"num_workers|persistent_workers", [LOADER]),
     (r"DataLoader\(\.\.\., pin_memory=True\)", [TORCH, COPIES]),

@@ -20,6 +20,7 @@ constexpr Share kFew = percent(5);        // share of the kernels' time
 constexpr Share kMany = percent(10);
 constexpr Share kMostConvolved = percent(50);
 constexpr Share kManyProducts = percent(25);
+constexpr Share kMostlyUpdates = percent(50);
 constexpr Share kHardlyForward = percent(90);
 constexpr std::size_t kMostNamedModules = 2;
 constexpr std::string_view kTorchTf32 = "torch.set_float32_matmul_precision(\"high\")";
@@ -195,7 +196,7 @@ class Adviser {
       return has_file(where, "/torch/optim/adagrad.py") || has_file(where, "/torch/optim/sgd.py");
     });
     const auto updates = [](const KernelClass& what) { return what.kind == KernelKind::kOptimizer; };
-    if (!fits || !is_most(times_.sum(updates), kMostConvolved)) return;
+    if (!fits || !is_most(times_.sum(updates), kMostlyUpdates)) return;
     Counted counted = count(stays_with_sparse_gradients);
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
     add(kDenseEmbeddingRule, stays_with_sparse_gradients, kSameResults, std::move(counted),

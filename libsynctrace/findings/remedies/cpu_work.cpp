@@ -47,9 +47,7 @@ CpuWork::CpuWork(const Trace& trace, StackPlaces& places, const StepsReport& ste
     if (number(place) == 0 || at.count * kStepsACopy < steps.figures.count || steps.figures.count == 0) continue;
     const SourceLine where = places.line_of(place);
     const bool is_loop = where.file == steps.where.file && where.function == steps.name;
-    const bool is_python = std::any_of(where.stack.begin(), where.stack.end(),
-                                       [](const ShownFrame& each) { return each.frame.kind == FrameKind::kPython; });
-    if (!is_python || is_loop || where.function == "<module>" || where.function == "main" || keeps_data(where))
+    if (!has_python(where) || is_loop || where.function == "<module>" || where.function == "main" || keeps_data(where))
       continue;
     std::uint64_t& bytes = most[{where.file, where.function}];
     if (at.bytes <= bytes) continue;

@@ -73,6 +73,11 @@ bool is_of_optimizer(const std::vector<ShownFrame>& stack) {
   return false;
 }
 
+bool has_python(const SourceLine& where) {
+  return std::any_of(where.stack.begin(), where.stack.end(),
+                     [](const ShownFrame& each) { return each.frame.kind == FrameKind::kPython; });
+}
+
 bool has_file(const SourceLine& where, std::string_view part) {
   return std::any_of(where.stack.begin(), where.stack.end(),
                      [&](const ShownFrame& each) { return each.frame.file.find(part) != std::string::npos; });

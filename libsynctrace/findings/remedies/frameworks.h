@@ -12,6 +12,8 @@
 namespace synctrace {
 
 // Whether the line's stack has a frame of a file with that part in its path.
+// A frame of Python is on its stack.
+bool has_python(const SourceLine& where);
 bool has_file(const SourceLine& where, std::string_view part);
 
 // Whether a frame is of a module of torch.nn that is called.

@@ -5,12 +5,12 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "attribution/wait_table.h"
 #include "base/shares.h"
-#include "findings/remedies/frameworks.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
@@ -68,19 +68,13 @@ bool decides_on_turns(std::string_view source) {
          std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return holds(lower, word); });
 }
 
-// What a turn computes with: a model may need the last turn's result, and an optimizer and backward do.
-bool runs_a_model(const Frames& frames, std::size_t inside_of) {
-  return std::any_of(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(inside_of),
-                     [](const ResolvedFrame& frame) {
-                       return holds(frame.file, "/torch/nn/modules/module.py") ||
-                              holds(frame.file, "/torch/autograd/") || holds(frame.file, "/torch/optim/");
-                     });
+bool runs_backward(const ResolvedFrame& frame) {
+  return holds(frame.file, "/torch/autograd/") || holds(frame.file, "/torch/optim/");
 }
 
-bool runs_backward(const Frames& frames) {
-  return std::any_of(frames.begin(), frames.end(), [](const ResolvedFrame& frame) {
-    return holds(frame.file, "/torch/autograd/") || holds(frame.file, "/torch/optim/");
-  });
+// What a turn computes with: a model may need the last turn's result, and an optimizer and backward do.
+bool runs_a_model(const ResolvedFrame& frame) {
+  return runs_backward(frame) || holds(frame.file, "/torch/nn/modules/module.py");
 }
 
 // It reads how many elements an operation has found, so that it can make room for them.
@@ -91,6 +85,12 @@ bool reads_a_size(const Frames& frames) {
             holds(frame.function, "unique"));
   });
 }
+
+struct DoneOnStack {
+  Done done;
+  Frames frames;
+  StackPlace place{};
+};
 
 // One function that may hold such a loop: how much is done at each of its lines, and below.
 class LoopOfFunction {
@@ -105,32 +105,41 @@ class LoopOfFunction {
     return found == frames.end() ? std::nullopt : std::optional<std::size_t>(found - frames.begin());
   }
 
-  void add(const Done& done, std::uint32_t line, bool is_model, bool is_size, std::string_view source) {
-    if (is_size) sizes_ += done.reads;
+  bool holds_a_turn(const HostLoop& loop, const Frames& frames) const {
+    const auto at = frame_in(frames);
+    return at && frames[*at].line >= loop.first_line && frames[*at].line <= loop.last_line;
+  }
+
+  void add(const Trace& trace, const DoneOnStack& stack) {
+    const auto at = frame_in(stack.frames);
+    if (!at) return;
+    const Done& done = stack.done;
+    if (reads_a_size(stack.frames)) sizes_ += done.reads;
     reads_ += done.reads;
-    Line& known = lines_[line];
-    known.done.reads += done.reads;
-    known.done.issued += done.issued;
-    known.done.samples += done.samples;
+    Line& known = lines_[stack.frames[*at].line];
+    known.reads += done.reads;
+    known.issued += done.issued;
+    const auto own = stack.frames.begin() + static_cast<std::ptrdiff_t>(*at);
+    const bool is_model = std::any_of(stack.frames.begin(), own, runs_a_model);
     known.is_model = known.is_model || (is_model && done.reads + done.issued > 0);
-    decides_ = decides_ || (done.reads > 0 && decides_on_turns(source));
+    decides_ = decides_ || (done.reads > 0 && decides_on_turns(source_text(trace, *own)));
   }
 
   // Nothing: there is no loop that one operation could replace.
   std::optional<HostLoop> loop() const {
     HostLoop loop{function_.first, function_.second, 0, 0, 0};
     for (const auto& [line, known] : lines_) {
-      const std::uint64_t reads = known.done.reads / steps_;
+      const std::uint64_t reads = known.reads / steps_;
       if (reads >= kFewestTurns && (loop.turns == 0 || reads < loop.turns)) loop.turns = reads;
     }
     if (loop.turns == 0 || decides_) return std::nullopt;
     std::uint64_t issued = 0;
     for (const auto& [line, known] : lines_) {
-      if ((known.done.reads + known.done.issued) / steps_ < loop.turns / 2) continue;
+      if ((known.reads + known.issued) / steps_ < loop.turns / 2) continue;
       if (known.is_model && !takes_parts()) return std::nullopt;
       if (loop.first_line == 0) loop.first_line = line;
       loop.last_line = line;
-      issued += known.done.issued;
+      issued += known.issued;
     }
     loop.computes = issued / steps_ >= loop.turns / 2;
     return loop.computes || loop.turns >= kFewestTurnsOfReads ? std::optional(std::move(loop)) : std::nullopt;
@@ -141,7 +150,8 @@ class LoopOfFunction {
 
  private:
   struct Line {
-    Done done;
+    std::uint64_t reads = 0;
+    std::uint64_t issued = 0;
     bool is_model = false;
   };
   FunctionOfFile function_;
@@ -152,57 +162,72 @@ class LoopOfFunction {
   bool decides_ = false;
 };
 
+// How much of what is done at each place, and of what forward launches, is a loop's.
+struct LoopsPart {
+  struct AtPlace {
+    std::uint64_t inside = 0;
+    std::uint64_t all = 0;
+  };
+  std::map<StackPlace, AtPlace> places;
+  std::uint64_t launched = 0;
+  std::uint64_t forward = 0;
+};
+
+LoopsPart part_of(const LoopOfFunction& function, const HostLoop& loop, const std::vector<DoneOnStack>& stacks) {
+  LoopsPart part;
+  for (const DoneOnStack& each : stacks) {
+    const bool is_inside = function.holds_a_turn(loop, each.frames);
+    const std::uint64_t often = loop.computes ? each.done.all() : each.done.reads;
+    LoopsPart::AtPlace& there = part.places[each.place];
+    there.all += often;
+    if (is_inside) there.inside += often;
+    if (std::any_of(each.frames.begin(), each.frames.end(), runs_backward)) continue;
+    part.forward += each.done.issued;
+    if (is_inside) part.launched += each.done.issued;
+  }
+  return part;
+}
+
+// The user's functions with a line that reads so often in the whole run.
+std::set<FunctionOfFile> functions_that_read(const Trace& trace, StackPlaces& places,
+                                             const std::map<StackId, Done>& done, std::uint64_t fewest) {
+  std::map<StackPlace, std::uint64_t> reads;
+  for (const auto& [stack, of_stack] : done) {
+    if (of_stack.reads > 0) reads[places.place_of(stack)] += of_stack.reads;
+  }
+  std::set<FunctionOfFile> functions;
+  for (const auto& [place, often] : reads) {
+    if (often < fewest || number(place) == 0) continue;
+    const Frames frames = resolve_stack(trace, StackId{number(place)});
+    const auto users = std::find_if(frames.begin(), frames.end(), [&](const ResolvedFrame& frame) {
+      return frame.kind == FrameKind::kPython && places.user_code().owner_of(frame) == CodeOwner::kUser;
+    });
+    if (users != frames.end()) functions.emplace(users->file, users->function);
+  }
+  return functions;
+}
+
 }  // namespace
 
 HostLoops::HostLoops(const Trace& trace, StackPlaces& places, const StepsReport& steps) {
   const std::uint64_t count = steps.figures.count;
   if (count == 0) return;
   const std::map<StackId, Done> done = done_on_stacks(trace);
-  std::map<FunctionOfFile, LoopOfFunction> candidates;
-  std::map<StackPlace, std::uint64_t> reads;
-  for (const auto& [stack, of_stack] : done) {
-    if (of_stack.reads > 0) reads[places.place_of(stack)] += of_stack.reads;
-  }
-  for (const auto& [place, often] : reads) {
-    if (often / count < kFewestTurns || number(place) == 0) continue;
-    for (const ResolvedFrame& frame : resolve_stack(trace, StackId{number(place)})) {
-      if (frame.kind != FrameKind::kPython || places.user_code().owner_of(frame) != CodeOwner::kUser) continue;
-      candidates.try_emplace({frame.file, frame.function}, FunctionOfFile{frame.file, frame.function}, count);
-      break;
-    }
-  }
-  if (candidates.empty() || done.size() > kMostStacksOfLoops) return;
-  std::vector<std::pair<StackId, Frames>> stacks;
-  for (const auto& [stack, of_stack] : done) stacks.emplace_back(stack, resolve_stack(trace, stack));
-  for (auto& [function, candidate] : candidates) {
-    for (const auto& [stack, frames] : stacks) {
-      const auto at = candidate.frame_in(frames);
-      if (at)
-        candidate.add(done.at(stack), frames[*at].line, runs_a_model(frames, *at), reads_a_size(frames),
-                      source_text(trace, frames[*at]));
-    }
+  const std::set<FunctionOfFile> functions = functions_that_read(trace, places, done, kFewestTurns * count);
+  if (functions.empty() || done.size() > kMostStacksOfLoops) return;
+  std::vector<DoneOnStack> stacks;
+  for (const auto& [stack, of_stack] : done)
+    stacks.push_back({of_stack, resolve_stack(trace, stack), places.place_of(stack)});
+  for (const FunctionOfFile& function : functions) {
+    LoopOfFunction candidate(function, count);
+    for (const DoneOnStack& each : stacks) candidate.add(trace, each);
     std::optional<HostLoop> loop = candidate.loop();
     if (!loop) continue;
-    std::map<StackPlace, std::pair<std::uint64_t, std::uint64_t>> shares;  // in the loop, all
-    for (const auto& [stack, frames] : stacks) {
-      auto& [inside, all] = shares[places.place_of(stack)];
-      const auto at = candidate.frame_in(frames);
-      const std::uint64_t often = loop->computes ? done.at(stack).all() : done.at(stack).reads;
-      all += often;
-      if (at && frames[*at].line >= loop->first_line && frames[*at].line <= loop->last_line) inside += often;
-    }
-    std::uint64_t launched = 0;
-    std::uint64_t forward = 0;
-    for (const auto& [stack, frames] : stacks) {
-      if (runs_backward(frames)) continue;
-      const auto at = candidate.frame_in(frames);
-      const std::uint64_t issued = done.at(stack).issued;
-      forward += issued;
-      if (at && frames[*at].line >= loop->first_line && frames[*at].line <= loop->last_line) launched += issued;
-    }
-    loop->is_most_of_forward = forward > 0 && candidate.takes_parts() && ratio(launched, forward) >= kMostOfForward;
-    for (const auto& [place, share] : shares) {
-      const bool is_loops = number(place) != 0 && share.first > 0 && ratio(share.first, share.second) >= kMostlyOfLoop;
+    const LoopsPart part = part_of(candidate, *loop, stacks);
+    loop->is_most_of_forward =
+        candidate.takes_parts() && part.forward > 0 && ratio(part.launched, part.forward) >= kMostOfForward;
+    for (const auto& [place, share] : part.places) {
+      const bool is_loops = number(place) != 0 && share.inside > 0 && ratio(share.inside, share.all) >= kMostlyOfLoop;
       if (is_loops) of_places_.try_emplace(place, loops_.size());
     }
     loops_.push_back(*std::move(loop));

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/name_text.h"
 #include "findings/remedies/break_words.h"
 #include "findings/report/trace_words.h"
 
@@ -60,18 +59,6 @@ bool computes_for_host(const SourceLine& where) {
   return makes && reads;
 }
 
-bool is_python(const SourceLine& where) {
-  return std::any_of(where.stack.begin(), where.stack.end(),
-                     [](const ShownFrame& each) { return each.frame.kind == FrameKind::kPython; });
-}
-
-// A function that is named, so that several of its lines are one change; else empty.
-std::string named_function(const SourceLine& where) {
-  const std::string name = function_text(where.function);
-  const bool is_whole = name.empty() || name == "main" || name.front() == '<';
-  return is_whole ? std::string() : where.file + ":" + where.function;
-}
-
 std::optional<At> at_of(Fix fix) {
   switch (fix) {
     case Fix::kDeferRead:
@@ -88,7 +75,7 @@ std::optional<At> at_of(Fix fix) {
 
 }  // namespace
 
-bool allocates_managed(const Trace& trace) {
+bool allocates_managed_memory(const Trace& trace) {
   return std::any_of(trace.calls.begin(), trace.calls.end(), [&](const Call& call) {
     return call.category == ApiCategory::kAlloc &&
            std::string_view(api_name(trace, call.api)).find("Managed") != std::string_view::npos;
@@ -147,7 +134,7 @@ bool RemedyKinds::is_compiled(const FixSite& site) {
   const SourceLine& where = line_of(site.key.place);
   const bool is_range = number(site.key.place) == 0 && site.key.function != 0;  // captured by hand
   if (is_range || frameworks_.of({&where}) != Framework::kPyTorch || is_optimizer(where)) return false;
-  return is_backward(where) || !is_python(where) || is_forward(where) || !launches_directly(where);
+  return is_backward(where) || !has_python(where) || is_forward(where) || !launches_directly(where);
 }
 
 RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
@@ -157,7 +144,7 @@ RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
   if (framework == Framework::kPyTorch) {
     // Backward runs again what the modules did.
     const bool any_module = !targets_.modules().empty();
-    const bool runs_backward = is_backward(where) || !is_python(where);
+    const bool runs_backward = is_backward(where) || !has_python(where);
     if (const HostLoop* loop = loops_.of_backward(); loop != nullptr && runs_backward)
       return {RemedyKind::kAllAtOnce, loop->function, nullptr, 0, loop};
     if (runs_backward) return {any_module ? RemedyKind::kGraph : RemedyKind::kNone, {}, nullptr};
@@ -165,7 +152,7 @@ RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
       return {RemedyKind::kOptimizer, {}, nullptr};
     if (is_optimizer(where)) return {};
   }
-  return is_python(where) ? python_launch_group(where, each_step) : RemedyGroup{};
+  return has_python(where) ? python_launch_group(where, each_step) : RemedyGroup{};
 }
 
 RemedyGroup RemedyKinds::python_launch_group(const SourceLine& where, double each_step) {
@@ -194,10 +181,10 @@ bool RemedyKinds::is_query(const FixKey& key) {
 
 // A synchronisation; a copy brings what the host reads.
 bool RemedyKinds::may_read_managed(const FixKey& key) {
+  if (!has_managed_memory_ || frameworks_.of({&line_of(key.place)}) != Framework::kCuda) return false;
   const auto syncs = [](std::string_view text) { return text.find("ynchronize") != std::string_view::npos; };
-  return has_managed_memory_ &&
-         (key.function == 0 ? syncs(line_of(key.place).source) || line_of(key.place).source.empty()
-                            : syncs(api_name(trace_, ApiId{key.function})));
+  if (key.function != 0) return syncs(api_name(trace_, ApiId{key.function}));
+  return syncs(line_of(key.place).source) || line_of(key.place).source.empty();
 }
 
 RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, double each_step) {
@@ -219,8 +206,7 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
     case Fix::kNoProfiler: return {};
     case Fix::kRemoveWait:
       if (is_query(site.key)) return {RemedyKind::kStopPolling, {}, nullptr};
-      return {RemedyKind::kRemoveWait, may_read_managed(site.key) ? std::string(kManagedMemory) : std::string(),
-              nullptr};
+      return {may_read_managed(site.key) ? RemedyKind::kCopyManaged : RemedyKind::kRemoveWait, {}, nullptr};
     case Fix::kDeferRead: return {RemedyKind::kReadLater, {}, nullptr};
     case Fix::kDeferWait: return {RemedyKind::kWaitLater, {}, nullptr};
     case Fix::kAsyncCopy:
@@ -228,8 +214,7 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
     case Fix::kCacheMemory:
       return {is_needless(site.key.place) ? RemedyKind::kDropCall : RemedyKind::kKeepMemory, {}, nullptr};
     case Fix::kGraph: return launch_group(site, each_step);
-    case Fix::kFeedInput:
-      return {RemedyKind::kFeed, targets_.loads_from_gpu() ? std::string(kLoadsFromGpu) : std::string(), nullptr};
+    case Fix::kFeedInput: return {targets_.loads_from_gpu() ? RemedyKind::kByIndex : RemedyKind::kFeed, {}, nullptr};
     case Fix::kNoCollection: return {RemedyKind::kNoCollection, {}, nullptr};
     case Fix::kPreload: return {RemedyKind::kPreload, {}, nullptr};
     case Fix::kDropDependency: return {RemedyKind::kDropDependency, {}, nullptr};
@@ -243,7 +228,7 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
         return {RemedyKind::kCompile, std::move(function), nullptr};
       if (const SourceLine& where = line_of(site.key.place); needless_calls(where).empty() && computes_on_cpu(where)) {
         if (alone_share < kLeastHostShare) return {};
-        return {RemedyKind::kOnGpu, named_function(where), nullptr, cpu_work_.copied_at(where)};
+        return {RemedyKind::kOnGpu, where.file + ":" + where.function, nullptr, cpu_work_.copied_at(where)};
       }
       return {RemedyKind::kDropCall, {}, nullptr};
     case Fix::kSpeedUp:
@@ -268,24 +253,20 @@ GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double
   if (group.kind == RemedyKind::kHostCode && line_of(site.key.place).through.is_library) return {};
   if (group.kind == RemedyKind::kNone) return {};
   std::uint32_t own = 0;  // lines that no change takes together
-  const bool is_line =
-      (group.kind == RemedyKind::kHostCode || group.kind == RemedyKind::kOnGpu) && group.function.empty();
-  if (is_line || group.kind == RemedyKind::kDropCall || group.kind == RemedyKind::kOnHost) own = number(site.key.place);
+  if (group.kind == RemedyKind::kHostCode || group.kind == RemedyKind::kDropCall || group.kind == RemedyKind::kOnHost)
+    own = number(site.key.place);
   if (group.kind == RemedyKind::kCompile && group.function.empty())
     own = 1 + targets_.of(line_of(site.key.place)).piece;
-  for (const RemedyGroup& known : groups_) {  // two rows of one switch
-    const bool is_same = group.library != nullptr && known.library != nullptr &&
-                         known.library->to_type == group.library->to_type &&
-                         known.library->title == group.library->title;
-    if (is_same) group.library = known.library;
-  }
-  const auto [entry, is_new] = numbers_.try_emplace({group.kind, group.function, own, group.library}, groups_.size());
+  std::string its_switch;  // a library may have several rows for it
+  if (group.library != nullptr) its_switch.append(group.library->title).append(group.library->to_type);
+  const auto [entry, is_new] =
+      numbers_.try_emplace({group.kind, group.function, own, std::move(its_switch)}, groups_.size());
   if (is_new) groups_.push_back(group);
   of_keys_[site.key] = entry->second;
   const bool takes_all =
       group.kind == RemedyKind::kGraph || group.kind == RemedyKind::kLoopOfKernels ||
       group.kind == RemedyKind::kCompile || group.kind == RemedyKind::kFeed || group.kind == RemedyKind::kOptimizer ||
-      group.kind == RemedyKind::kAllAtOnce ||
+      group.kind == RemedyKind::kAllAtOnce || group.kind == RemedyKind::kByIndex ||
       (group.library != nullptr && (group.library->at == At::kLaunch || group.library->at == At::kMemory));
   return {entry->second, takes_all};
 }

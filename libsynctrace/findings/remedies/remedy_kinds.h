@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -30,11 +29,13 @@ enum class RemedyKind : std::uint8_t {
   kReadLater,      // a value is read a step later, or less often
   kRemoveWait,
   kStopPolling,
-  kWaitLater,  // a copy to the host is waited for later
-  kPinned,     // copies to the device from pinned memory
-  kOneCopy,    // many small copies from one line
+  kCopyManaged,  // the host may read managed memory behind a wait
+  kWaitLater,    // a copy to the host is waited for later
+  kPinned,       // copies to the device from pinned memory
+  kOneCopy,      // many small copies from one line
   kKeepMemory,
   kFeed,      // the loader
+  kByIndex,   // a loader of the GPU's own tensors
   kHostCode,  // one line of the host's
   kNoCollection,
   kPreload,
@@ -48,22 +49,18 @@ enum class RemedyKind : std::uint8_t {
   kAllAtOnce,  // a loop that takes one item after the other
 };
 
-// RemedyGroup::function of a kRemoveWait, where the host may read managed memory behind the wait.
-inline constexpr std::string_view kManagedMemory = "managed";
-// Some call allocates it: cudaMallocManaged.
-bool allocates_managed(const Trace& trace);
-
-// RemedyGroup::function of a kFeed, where the loader itself launches kernels.
-inline constexpr std::string_view kLoadsFromGpu = "gpu";
-
 // A change that sets several lines right together.
 struct RemedyGroup {
   RemedyKind kind = RemedyKind::kNone;
-  std::string function;  // kLoopOfKernels, kCompile: what is to be compiled; empty for lines of the steps' loop
+  // kLoopOfKernels, kCompile: what is to be compiled; empty for lines of the steps' loop. kOnGpu: what computes.
+  std::string function;
   const LibraryRemedy* library = nullptr;  // kLibrary
-  std::uint32_t line = 0;                  // kOnGpu: that copies
+  std::uint32_t line = 0;                  // kOnGpu: where it copies most
   const HostLoop* loop = nullptr;          // kAllAtOnce
 };
+
+// Some call allocates memory that the host and the GPU share: cudaMallocManaged.
+bool allocates_managed_memory(const Trace& trace);
 
 class RemedyKinds {
  public:
@@ -75,7 +72,7 @@ class RemedyKinds {
         targets_(trace, loop, places.user_code()),
         loops_(trace, places, loop),
         cpu_work_(trace, places, loop),
-        has_managed_memory_(allocates_managed(trace)) {}
+        has_managed_memory_(allocates_managed_memory(trace)) {}
 
   // What whatif's GroupOf and WhatGoes ask for.
   GroupOfFix group_of(const FixSite& site, double alone_share, double each_step);
@@ -114,7 +111,7 @@ class RemedyKinds {
   const bool has_managed_memory_;
   SourceLine obstacle_;
   std::vector<RemedyGroup> groups_ = {{}};
-  std::map<std::tuple<RemedyKind, std::string, std::uint32_t, const LibraryRemedy*>, std::uint32_t> numbers_;
+  std::map<std::tuple<RemedyKind, std::string, std::uint32_t, std::string>, std::uint32_t> numbers_;
   std::unordered_map<FixKey, std::uint32_t, FixKeyHash> of_keys_;
   std::unordered_map<StackPlace, SourceLine> lines_;
   std::unordered_map<StackPlace, Goes> goes_;

@@ -87,7 +87,7 @@ RemedyWords remove_wait(Framework framework) {
 RemedyWords copy_managed() {
   return {"Copy what the host reads, and wait for it later",
           {"the host may read managed memory behind this wait, so do not delete it alone",
-           "cudaMemcpyAsync(pinned, managed, bytes, kind, stream); wait and read it one step later"}};
+           "copy what it reads into pinned memory on the stream; wait for that copy one step later"}};
 }
 
 RemedyWords stop_polling(Framework framework) {
@@ -174,11 +174,13 @@ RemedyWords keep_memory(Framework framework, const Lines& lines) {
   return {"Keep the memory from step to step", {typed.in(framework)}};
 }
 
-RemedyWords feed(bool loads_from_gpu) {
-  if (loads_from_gpu)
-    return {"Take batches of the GPU's tensors without a DataLoader",
-            {"order = torch.randperm(len(x), device=x.device)  # workers cannot use tensors of the GPU",
-             "for index in order.split(batch_size): xb, yb = x[index], y[index]"}};
+RemedyWords by_index() {
+  return {"Take batches of the GPU's tensors without a DataLoader",
+          {"order = torch.randperm(len(x), device=x.device)  # workers cannot use tensors of the GPU",
+           "for index in order.split(batch_size): xb, yb = x[index], y[index]"}};
+}
+
+RemedyWords feed() {
   return {"Have the next batch ready", {"load the next batch in a thread or process of its own while the step runs"}};
 }
 
@@ -250,15 +252,15 @@ RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines&
     case RemedyKind::kLoopOfKernels: return loop_words(framework, group.function, lines);
     case RemedyKind::kOptimizer: return optimizer();
     case RemedyKind::kReadLater: return read_later(framework, lines);
-    case RemedyKind::kRemoveWait:
-      return framework == Framework::kCuda && group.function == kManagedMemory ? copy_managed()
-                                                                               : remove_wait(framework);
+    case RemedyKind::kRemoveWait: return remove_wait(framework);
+    case RemedyKind::kCopyManaged: return copy_managed();
     case RemedyKind::kStopPolling: return stop_polling(framework);
     case RemedyKind::kOneCopy: return one_copy(framework, lines);
     case RemedyKind::kWaitLater: return wait_later(framework);
     case RemedyKind::kPinned: return pinned(framework, lines);
     case RemedyKind::kKeepMemory: return keep_memory(framework, lines);
-    case RemedyKind::kFeed: return feed(group.function == kLoadsFromGpu);
+    case RemedyKind::kFeed: return feed();
+    case RemedyKind::kByIndex: return by_index();
     case RemedyKind::kOneGraph: return one_graph(lines);
     case RemedyKind::kOnGpu: return on_gpu(framework, group.line, lines.front());
     case RemedyKind::kAllAtOnce: return all_at_once(framework, *group.loop, lines);

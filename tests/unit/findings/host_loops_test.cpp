@@ -8,31 +8,20 @@
 
 #include "findings/remedies/cpu_work.h"
 #include "support/catch.h"
+#include "support/python_program.h"
 
 namespace synctrace::testing::host_loops_test {
 namespace {
 
-constexpr std::uint32_t kPython39 = 0x030900f0;
 constexpr const char* kTrain = "/home/user/train.py";
 constexpr const char* kModule = "/site-packages/torch/nn/modules/module.py";
 constexpr int kSteps = 10;
 
-// Ten steps of main(). Stacks are lists of places, innermost first.
-class Program {
+// Ten steps of main().
+class Program : public PythonProgram {
  public:
-  StackId stack(const std::vector<std::tuple<std::string, std::string, std::int32_t>>& places) {
-    const StackId id{static_cast<std::uint32_t>(trace_.stacks.size() + 1)};
-    for (const auto& [file, function, line] : places) {
-      const auto code = static_cast<std::uint32_t>(trace_.codes.size() + 1);
-      trace_.codes[code] = {file, function, {}, line, kPython39};  // its only line
-      StackFrame frame;
-      frame.code = code;
-      trace_.stacks[id].push_back(frame);
-    }
-    return id;
-  }
   StackId line(const std::string& function, std::int32_t line, const std::string& source) {
-    trace_.source_lines[{kTrain, static_cast<std::uint32_t>(line)}] = source;
+    text(kTrain, static_cast<std::uint32_t>(line), source);
     return stack({{kTrain, function, line}, {kTrain, "main", 50}});
   }
   void read(StackId stack, int a_step, std::uint64_t bytes = 4) {
@@ -44,9 +33,7 @@ class Program {
       call.bytes = bytes;
     }
   }
-  void launch(StackId stack, int a_step) {
-    for (int i = 0; i < a_step * kSteps; ++i) trace_.launches.emplace_back().stack = stack;
-  }
+  void launch(StackId stack, int a_step) { PythonProgram::launch(stack, a_step * kSteps); }
   StackPlaces places() const { return {trace_, UserCode()}; }
   HostLoops loops(StackPlaces& places) const { return {trace_, places, loop()}; }
   CpuWork cpu_work(StackPlaces& places) const { return {trace_, places, loop()}; }
@@ -59,7 +46,6 @@ class Program {
     loop.figures.count = kSteps;
     return loop;
   }
-  Trace trace_;
 };
 
 }  // namespace

@@ -10,31 +10,17 @@
 #include "findings/remedies/frameworks.h"
 
 #include "support/catch.h"
+#include "support/python_program.h"
 
 namespace synctrace::testing::launch_targets_test {
 namespace {
 
-constexpr std::uint32_t kPython39 = 0x030900f0;
 constexpr const char* kTrain = "/home/user/train.py";
 constexpr const char* kModule = "/site-packages/torch/nn/modules/module.py";
 
 // A trace of ten steps of main(), whose stacks are lists of places, innermost first.
-class Program {
+class Program : public PythonProgram {
  public:
-  StackId stack(const std::vector<std::tuple<std::string, std::string, std::int32_t>>& places) {
-    const StackId id{static_cast<std::uint32_t>(trace_.stacks.size() + 1)};
-    for (const auto& [file, function, line] : places) {
-      const auto code = static_cast<std::uint32_t>(trace_.codes.size() + 1);
-      trace_.codes[code] = {file, function, {}, line, kPython39};  // its only line
-      StackFrame frame;
-      frame.code = code;
-      trace_.stacks[id].push_back(frame);
-    }
-    return id;
-  }
-  void launch(StackId stack) {
-    for (int i = 0; i < 10; ++i) trace_.launches.emplace_back().stack = stack;
-  }
   void wait(StackId stack, int times = 10) {
     for (int i = 0; i < times; ++i) {
       Call& call = trace_.calls.emplace_back();
@@ -49,9 +35,6 @@ class Program {
       wait.span = {0, 100'000};
     }
   }
-  void text(const std::string& file, std::uint32_t line, const std::string& source) {
-    trace_.source_lines[{file, line}] = source;
-  }
   LaunchTargets targets() const {
     StepsReport loop;
     loop.source = "python-loop";
@@ -63,7 +46,6 @@ class Program {
   SourceLine line(StackId stack) const { return StackPlaces(trace_, UserCode()).line_of(stack); }
 
  private:
-  Trace trace_;
   UserCode user_code_;
 };
 

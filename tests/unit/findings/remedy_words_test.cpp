@@ -244,11 +244,10 @@ TEST_CASE("what a function computes on the CPU with data of the GPU is to be com
 }
 
 TEST_CASE("a loader of the GPU's tensors gets no workers, and managed memory no deleted wait") {
-  const RemedyWords feed = remedy_words(group(RemedyKind::kFeed, std::string(kLoadsFromGpu)), Framework::kPyTorch,
-                                        {at("for x, y in loader:")});
+  const RemedyWords feed = remedy_words(group(RemedyKind::kByIndex), Framework::kPyTorch, {at("for x, y in loader:")});
   CHECK(feed.title == "Take batches of the GPU's tensors without a DataLoader");
-  const RemedyWords wait = remedy_words(group(RemedyKind::kRemoveWait, std::string(kManagedMemory)), Framework::kCuda,
-                                        {at("cudaDeviceSynchronize();")});
+  const RemedyWords wait =
+      remedy_words(group(RemedyKind::kCopyManaged), Framework::kCuda, {at("cudaDeviceSynchronize();")});
   CHECK(wait.to_type.front().find("do not delete it alone") != std::string::npos);
 }
 
