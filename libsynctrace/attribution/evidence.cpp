@@ -106,6 +106,7 @@ Evidence::Evidence(const Trace& of, std::future<HostTimeline> timeline, Joins jo
       found_runs(
           in_background(of.launches.size(), [this] { return LaunchRuns(trace, correlation, host, judgements); })),
       stacks(of),
+      usual_launches(of, correlation, stacks),
       sleeps(find_gpu_sleeps(of, correlation, host, calibration, stacks)),
       votes(of, stacks),
       breaks(of, host),

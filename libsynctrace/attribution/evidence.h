@@ -15,6 +15,7 @@
 #include "attribution/sample_votes.h"
 #include "attribution/stack_traits.h"
 #include "attribution/sync_test.h"
+#include "attribution/usual_launches.h"
 #include "model/calibrate.h"
 #include "model/correlate.h"
 #include "model/device_pace.h"
@@ -38,6 +39,7 @@ struct Evidence {
   HostTimeline host;
   std::future<LaunchRuns> found_runs;  // beside what comes next
   StackReader stacks;
+  UsualLaunches usual_launches;
   GpuSleeps sleeps;
   SampleVotes votes;
   GraphBreaks breaks;

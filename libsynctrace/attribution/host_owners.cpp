@@ -167,8 +167,22 @@ CauseKind HostOwners::kind_of_open_time(Owner owner, CauseKind kind) const {
   return loads ? CauseKind::kLoaderCompute : kind;
 }
 
+// The stacks around the span; a launch beside it may have that of one that stands for it.
+HostTimeline::Neighbours HostOwners::stacks_around(HostTimeline::Index thread, TimeSpan span) const {
+  HostTimeline::Neighbours around = evidence_.host.neighbours(thread, span);
+  if (!evidence_.usual_launches.any()) return around;
+  const auto look_at = [&](Owner owner, StackId& stack) {
+    if (owner.table != OwnerTable::kLaunch) return;
+    const StackId usual = evidence_.trace.launches[evidence_.usual_launches.row_for(owner.row)].stack;
+    if (number(usual) != 0) stack = usual;
+  };
+  look_at(evidence_.host.item_before(thread, span.begin_ns).owner, around.before);
+  if (const auto next = evidence_.host.item_from(thread, span.end_ns)) look_at(next->owner, around.after);
+  return around;
+}
+
 Owner HostOwners::of(HostTimeline::Index thread, TimeSpan span) {
-  const HostTimeline::Neighbours around = evidence_.host.neighbours(thread, span);
+  const HostTimeline::Neighbours around = stacks_around(thread, span);
   if (!ended_by_[thread].empty()) {
     const auto waiting = waiting_for(thread, span, std::max(told(around.before), told(around.after)));
     if (waiting) return *waiting;
@@ -183,6 +197,10 @@ Owner HostOwners::of(HostTimeline::Index thread, TimeSpan span) {
 Owner HostOwners::of_work(Owner owner) {
   const std::optional<NamelessWork> work = nameless_work(evidence_.trace, owner);
   if (!work) return owner;
+  if (owner.table == OwnerTable::kLaunch) {
+    const std::uint32_t usual = evidence_.usual_launches.row_for(owner.row);
+    if (usual != owner.row) return {usual, OwnerTable::kLaunch};
+  }
   const Owner place = of(evidence_.host.index_of(work->thread), work->span);
   if (place.table == OwnerTable::kHostWait) return place;
   const HostTimeline::Neighbours& around = stretches_[place.row];

@@ -33,7 +33,8 @@ class HostOwners {
   Owner of(HostTimeline::Index thread, TimeSpan span, Owner owner) const;
 
   // The owner of a call without a stack that issues work and returns at once (a launch, a memset, a copy within a
-  // device): that of the time around it, where one is known. Every other call owns itself.
+  // device): a launch with a stack that stands for it, else that of the time around it, where one is known. Every other
+  // call owns itself.
   Owner of_work(Owner owner);
 
   // The rows of OwnerTable::kStretch.
@@ -58,6 +59,7 @@ class HostOwners {
       return a.before != b.before ? a.before < b.before : a.after < b.after;
     }
   };
+  HostTimeline::Neighbours stacks_around(HostTimeline::Index thread, TimeSpan span) const;
   std::uint64_t line_of(StackId stack) const;
   std::uint64_t shown_line_of(StackId stack) const;
   Lines lines_around(HostTimeline::Index thread, TimeSpan span) const;

@@ -118,8 +118,10 @@ constexpr Nanoseconds kMoreOfLoops = 3;
 // PyTorch 2.11, torch.compile(mode="reduce-overhead"), on H200s: 0 to 26 % of the host time stayed in training, 9 % in
 // inference, and about half of the time of the kernels that it fuses (docs/measurements/advice.md).
 constexpr ShareRange kFused = {percent(50), percent(33), percent(75)};
-constexpr CompiledCalls kTorchTrains = {{percent(5), percent(0), percent(18)}, 150'000, kFused};
-constexpr CompiledCalls kTorchInfers = {{percent(9), percent(6), percent(15)}, 70'000, kFused};
+constexpr WhatStays kTorchTrains = {{percent(5), percent(0), percent(18)}, kFused, true};
+constexpr WhatStays kTorchInfers = {{percent(9), percent(6), percent(15)}, kFused, true};
+constexpr Nanoseconds kTorchTrainsEachStepNs = 150'000;
+constexpr Nanoseconds kTorchInfersEachStepNs = 70'000;
 
 // The dearest first, but lines of a file before threads of which only a native function is known.
 bool comes_before(const ShownFix& a, const ShownFix& b) {
@@ -176,7 +178,7 @@ void add_remedies(const WhatIf& found, const RemedyKinds& kinds, const std::vect
     }
     remedy.fix = remedy.fixes.front().saving.fix;
     const RemedyGroup& kind = kinds.group(kinds.group_of_key(found.sites[group.sites.front()].key));
-    remedy.rule = kind.kind == RemedyKind::kAllAtOnce ? &kHostLoopRule : rule_of_fixes(report, remedy.fixes);
+    remedy.rule = kind.loop != nullptr ? &kHostLoopRule : rule_of_fixes(report, remedy.fixes);
     RemedyWords words =
         remedy_words(kind, kinds.frameworks().of(remedy.fixes), remedy.fixes, kinds.targets().modules());
     remedy.title = std::move(words.title);
@@ -230,13 +232,18 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
     return kinds.group_of(site, alone_share, each_step);
   };
   options.what_goes = [&](StackPlace place) { return kinds.what_goes(place); };
-  options.is_compiled = [&](const FixSite& site) { return kinds.is_compiled(site); };
-  options.compiled = kinds.targets().any_backward() ? kTorchTrains : kTorchInfers;
+  const bool trains = kinds.targets().any_backward();
+  const auto is_compiled = [&](const FixSite& site) { return site.fix == Fix::kGraph && kinds.is_compiled(site); };
+  options.what_stays = [&](const FixSite& site) -> std::optional<WhatStays> {
+    if (is_compiled(site)) return trains ? kTorchTrains : kTorchInfers;
+    return site.key == key_of_all(site.key.place) ? kinds.what_stays(site.key.place) : std::nullopt;
+  };
+  options.compiled_each_step = trains ? kTorchTrainsEachStepNs : kTorchInfersEachStepNs;
   options.graph_range = question.graph_range;
   const std::vector<KernelAdvice> advice = advice_on_kernels(trace, attribution, kinds, places, report);
   for (const KernelAdvice& each : advice) {
     KernelChange& change = options.kernel_changes.emplace_back(each.change);
-    if (each.rule == &kUnfusedRule) change.is_same = options.is_compiled;
+    if (each.rule == &kUnfusedRule) change.is_same = is_compiled;
     if (each.rule == &kUnfusedOptimizerRule)
       change.is_same = [&](const FixSite& site) {
         const RemedyGroup& group = kinds.group(kinds.group_of_key(site.key));

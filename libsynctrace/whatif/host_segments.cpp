@@ -52,7 +52,8 @@ std::uint16_t HostSegments::site_of(const HostPiece& piece) {
 // The site in which an explanation places the time.
 std::uint16_t HostSegments::site_of_launch(std::uint32_t row) {
   const Launch& launch = evidence_.trace.launches[row];
-  if (const std::uint16_t all = sites_.of_all_at(launch.stack); all != 0) return all;
+  const StackId stack = evidence_.trace.launches[evidence_.usual_launches.row_for(row)].stack;
+  if (const std::uint16_t all = sites_.of_all_at(stack); all != 0) return all;
   const HostTimeline::Index thread = evidence_.host.index_of(launch.thread);
   if (!evidence_.runs.covers(thread, launch.span.end_ns)) return 0;
   return site_at(CauseKind::kLaunchBound, owners_.of_work({row, OwnerTable::kLaunch}));

@@ -15,9 +15,9 @@
 #include "base/ids.h"
 #include "base/time_span.h"
 #include "kernels/kernel_class.h"
-#include "whatif/compiled_calls.h"
 #include "whatif/fix.h"
 #include "whatif/replay_event.h"
+#include "whatif/what_stays.h"
 
 namespace synctrace {
 
@@ -26,7 +26,8 @@ struct FixSite {
   FixKey key;
   Fix fix = Fix::kNone;
   bool shapes_work = false;  // a value read there decides on the next launches: no fix, only a ceiling
-  bool is_compiled = false;  // kGraph: a compiler makes the graph, so CompiledCalls stay
+  bool leaves = false;       // so `stays` is still there when it is fixed; else all that the fix changes is gone
+  WhatStays stays = {};
   std::uint64_t events = 0;
 };
 
@@ -50,7 +51,6 @@ struct ReplayPace {
   Nanoseconds graph_pause = 200;    // time between its nodes
   Nanoseconds graph_pause_high = 1'000;
   Nanoseconds launch_call = 5'000;
-  CompiledCalls compiled;
   bool link_measured = false;        // the speed of copies from pinned memory; else it was assumed
   std::int32_t latency_low = 3'000;  // spread of the latency of a launch into an idle stream
   std::int32_t latency_high = 20'000;

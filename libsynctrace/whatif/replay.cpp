@@ -35,10 +35,10 @@ class Pass {
  private:
   void pass(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed) {
     Lanes& now = state_.host[head.thread];
-    const bool stays = fixed != 0 && program_.sites[head.site].is_compiled;
+    const FixSite& site = program_.sites[head.site];
     const Nanoseconds gone = std::max<Nanoseconds>(0, event.pre - event.fixed_pre);
     for_lanes([&](std::size_t i) {
-      const Nanoseconds kept = stays ? in_lane(program_.pace.compiled.kept, gone, i) : 0;
+      const Nanoseconds kept = site.leaves ? in_lane(site.stays.host, gone, i) : 0;
       now.at[i] += (fixed >> i & 1) != 0 ? event.fixed_pre + kept : event.pre;
     });
   }
@@ -119,19 +119,22 @@ template <class Event>
 void Pass::host_before(const ReplayEvent& head, const Event& event, std::uint8_t fixed) {
   Lanes& now = state_.host[head.thread];
   const Nanoseconds usual = event.pre - part_of(event.before, off_);
-  const Fix fix = program_.sites[head.site].fix;
-  if (fixed == 0 || (fix != Fix::kGraph && fix != Fix::kDropCall))
-    return for_lanes([&](std::size_t i) { now.at[i] += usual; });
-  for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) == 0 ? usual : fix == Fix::kGraph ? event.pre : 0; });
+  const FixSite& site = program_.sites[head.site];
+  const bool drops = site.fix == Fix::kDropCall;
+  if (fixed == 0 || (site.fix != Fix::kGraph && !drops)) return for_lanes([&](std::size_t i) { now.at[i] += usual; });
+  for_lanes([&](std::size_t i) {
+    const Nanoseconds kept = drops ? (site.leaves ? in_lane(site.stays.host, usual, i) : 0) : event.pre;
+    now.at[i] += (fixed >> i & 1) == 0 ? usual : kept;
+  });
 }
 
 void Pass::call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed) {
   Lanes& now = state_.host[head.thread];
   if (fixed == 0) return for_lanes([&](std::size_t i) { now.at[i] += own; });
   const Nanoseconds fixed_own = fixed_call(head, own);
-  const bool stays = program_.sites[head.site].is_compiled;
+  const FixSite& site = program_.sites[head.site];
   for_lanes([&](std::size_t i) {
-    const Nanoseconds kept = stays ? in_lane(program_.pace.compiled.kept, own, i) : 0;
+    const Nanoseconds kept = site.leaves ? in_lane(site.stays.host, own, i) : 0;
     now.at[i] += (fixed >> i & 1) != 0 ? std::max(fixed_own, kept) : own;
   });
 }
@@ -207,8 +210,9 @@ template <class Work>
     start.at[i] = std::max({issued.at[i] + usual_latency, before, after}) + event.delay;
   });
   if (fixed != 0 || !plain_) {
-    const Fix fix = program_.sites[head.site].fix;
-    const bool compiled = program_.sites[head.site].is_compiled;
+    const FixSite& site = program_.sites[head.site];
+    const Fix fix = site.fix;
+    const bool gets_shorter = site.leaves && (!site.stays.is_compiled || fuses(program_.kernels[event.kernel].kind));
     for_lanes([&](std::size_t i) {
       const bool is_fixed = (fixed >> i & 1) != 0;
       const Nanoseconds pause = is_fixed && fix == Fix::kGraph ? graph_pause(usual_pause, i) : usual_pause;
@@ -220,12 +224,11 @@ template <class Work>
       const Nanoseconds reach =
           quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
       start.at[i] = std::max({issued.at[i] + without(reach, ours), before, after}) + (in_time ? 0 : event.delay);
-      const bool is_fused = is_fixed && compiled && fuses(program_.kernels[event.kernel].kind);
       const KernelLengths* lengths = scenarios_.corners[i].lengths;
       const Nanoseconds runs = lengths == nullptr ? event.length : (*lengths)[event.kernel].of(event.length);
-      const Nanoseconds lasts = quick      ? pinned_length(event, i)
-                                : is_fused ? in_lane(program_.pace.compiled.fused, runs, i)
-                                           : runs;
+      const Nanoseconds lasts = quick                      ? pinned_length(event, i)
+                                : is_fixed && gets_shorter ? in_lane(site.stays.gpu, runs, i)
+                                                           : runs;
       end.at[i] = std::max(end.at[i], start.at[i] + lasts);
     });
   } else {

@@ -61,15 +61,18 @@ class Study {
 };
 
 // Before the first compiled launch of each step stands what its calls cost once.
-void mark_compiled(const WhatIfOptions& options, ReplayProgram& program) {
-  if (!options.is_compiled) return;
-  program.pace.compiled = options.compiled;
-  for (FixSite& site : program.sites) site.is_compiled = site.fix == Fix::kGraph && options.is_compiled(site);
+void mark_what_stays(const WhatIfOptions& options, ReplayProgram& program) {
+  if (!options.what_stays) return;
+  for (FixSite& site : program.sites) {
+    const std::optional<WhatStays> stays = options.what_stays(site);
+    site.leaves = stays.has_value();
+    site.stays = stays.value_or(WhatStays{});
+  }
   bool is_due = false;
   for (const ReplayEvent& head : program.events) {
     if (head.kind == EventKind::kStep) is_due = true;
-    if (!is_due || head.kind != EventKind::kHost || !program.sites[head.site].is_compiled) continue;
-    program.events.of<HostEvent>(head).fixed_pre += options.compiled.each_step;
+    if (!is_due || head.kind != EventKind::kHost || !program.sites[head.site].stays.is_compiled) continue;
+    program.events.of<HostEvent>(head).fixed_pre += options.compiled_each_step;
     is_due = false;
   }
 }
@@ -80,7 +83,7 @@ WhatIf Study::run() {
     return std::move(result_);
   }
   ReplayProgram program = build_program(attribution_, place_of_, nullptr, options_.graph_range, options_.what_goes);
-  mark_compiled(options_, program);
+  mark_what_stays(options_, program);
   result_.graph_site = program.graph_site;
   result_.waits_in_graph = program.waits_in_graph;
   result_.sites = program.sites;

@@ -7,6 +7,7 @@
 
 #include "attribution/wait_table.h"
 #include "findings/remedies/frameworks.h"
+#include "findings/remedies/model_frames.h"
 
 namespace synctrace {
 namespace {
@@ -49,16 +50,24 @@ CpuWork::CpuWork(const Trace& trace, StackPlaces& places, const StepsReport& ste
     const bool is_loop = where.file == steps.where.file && where.function == steps.name;
     if (!has_python(where) || is_loop || where.function == "<module>" || where.function == "main" || keeps_data(where))
       continue;
+    const CpuFunction named{where.file, where.function, where.line, 0};
+    CpuFunction& known = functions_.try_emplace({where.file, where.function}, named).first->second;
+    known.first = std::min(known.first, where.line);
     std::uint64_t& bytes = most[{where.file, where.function}];
     if (at.bytes <= bytes) continue;
     bytes = at.bytes;
-    lines_[{where.file, where.function}] = where.line;
+    known.most = where.line;
   }
 }
 
-std::uint32_t CpuWork::copied_at(const SourceLine& where) const {
-  const auto found = lines_.find({where.file, where.function});
-  return found == lines_.end() ? 0 : found->second;
+const CpuFunction* CpuWork::of(const SourceLine& where) const {
+  if (functions_.empty()) return nullptr;
+  for (const ShownFrame& each : where.stack) {
+    if (runs_a_model(each.frame)) return nullptr;
+    const auto found = functions_.find({each.frame.file, each.frame.function});
+    if (found != functions_.end()) return each.frame.line >= found->second.first ? &found->second : nullptr;
+  }
+  return nullptr;
 }
 
 }  // namespace synctrace

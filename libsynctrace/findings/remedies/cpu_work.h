@@ -13,16 +13,24 @@
 
 namespace synctrace {
 
+struct CpuFunction {
+  std::string file;
+  std::string function;
+  std::uint32_t first = 0;  // the first line at which it copies,
+  std::uint32_t most = 0;   // and the one at which it copies most
+};
+
 class CpuWork {
  public:
   // `places` must outlive the call alone.
   CpuWork(const Trace& trace, StackPlaces& places, const StepsReport& steps);
 
-  // The line at which that line's function copies most; 0: it copies no data, or only to keep it.
-  std::uint32_t copied_at(const SourceLine& where) const;
+  // The function that computes on the CPU at that line, itself or for a caller; null: there is none, or the line comes
+  // before all copies, or calls a model.
+  const CpuFunction* of(const SourceLine& where) const;
 
  private:
-  std::map<std::pair<std::string, std::string>, std::uint32_t> lines_;  // by file and function
+  std::map<std::pair<std::string, std::string>, CpuFunction> functions_;  // by file and name
 };
 
 }  // namespace synctrace

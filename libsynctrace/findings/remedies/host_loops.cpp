@@ -2,52 +2,47 @@
 #include "findings/remedies/host_loops.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "attribution/wait_table.h"
-#include "base/shares.h"
-#include "names/resolve_stack.h"
-
 namespace synctrace {
 namespace {
 
-// So often in each step: fewer reads in a row are told as such.
-constexpr std::uint64_t kFewestTurns = 8;
-constexpr std::uint64_t kFewestTurnsOfReads = 16;
 constexpr std::size_t kMostStacksOfLoops = 16'384;
 // A place whose calls are mostly another function's is not the loop's.
 constexpr Share kMostlyOfLoop = percent(90);
-constexpr Share kMostOfForward = percent(75);
+// With less of backward, what a loop's turns have of it is not told.
+constexpr Share kLeastOfBackward = percent(50);
+// An operation of forward has one in backward, or two: a matrix product has one for each of its inputs.
+constexpr std::uint64_t kBackwardOfForward = 2;
 
-// Host's work on one stack in the whole run.
-struct Done {
-  std::uint64_t reads = 0;
-  std::uint64_t issued = 0;  // kernels, and copies to the GPU
-  std::uint64_t samples = 0;
-  std::uint64_t all() const { return reads + issued + samples; }
+bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// Python's call of backward, or a thread on which the engine runs it.
+bool runs_backward(const ResolvedFrame& frame) {
+  if (frame.kind != FrameKind::kPython) return holds(frame.function, "Engine::thread_");
+  return holds(frame.file, "/torch/autograd/") && !frame.file.ends_with("/function.py");
+}
+
+bool runs_optimizer(const ResolvedFrame& frame) { return holds(frame.file, "/torch/optim/"); }
+
+struct DoneInRun {
+  std::vector<DoneOnStack> stacks;
+  std::uint64_t launched_in_backward = 0;
 };
 
-using FunctionOfFile = std::pair<std::string, std::string>;  // file, name
-using Frames = std::vector<ResolvedFrame>;                   // innermost first
-
-std::map<StackId, Done> done_on_stacks(const Trace& trace) {
-  std::map<StackId, Done> done;
+std::map<StackId, DoneOnStack> done_on_stacks(const Trace& trace, const std::map<ThreadId, std::uint64_t>& stands_for) {
+  std::map<StackId, DoneOnStack> done;
   for (const Call& call : trace.calls) {
     if (number(call.stack) == 0 || !is_copy(call.category)) continue;
     if (goes_to_host(call.copy_kind)) ++done[call.stack].reads;
     if (comes_from_host(call.copy_kind)) ++done[call.stack].issued;
   }
-  // Few launches have a stack; they stand for the others.
-  const auto with_stack = static_cast<std::uint64_t>(std::count_if(
-      trace.launches.begin(), trace.launches.end(), [](const Launch& launch) { return number(launch.stack) != 0; }));
-  const std::uint64_t stands_for = with_stack == 0 ? 0 : trace.launches.size() / with_stack;
   for (const Launch& launch : trace.launches) {
-    if (number(launch.stack) != 0) done[launch.stack].issued += stands_for;
+    if (number(launch.stack) != 0) done[launch.stack].issued += stands_for.at(launch.thread);
   }
   for (const Sample& sample : trace.samples) {
     if (number(sample.stack) != 0) done[sample.stack].samples += sample.count;
@@ -55,112 +50,39 @@ std::map<StackId, Done> done_on_stacks(const Trace& trace) {
   return done;
 }
 
-bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-// A loop that goes on until what it computes is good enough needs each turn's result in the next one.
-bool decides_on_turns(std::string_view source) {
-  constexpr std::array<std::string_view, 8> kWords = {"tol", "eps", "conv", "resid", "norm", "done", "finish", "eos"};
-  const bool is_test = source.starts_with("if ") || source.starts_with("elif ");
-  if (source.starts_with("while ")) return true;
-  std::string lower(source);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  return is_test &&
-         std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return holds(lower, word); });
-}
-
-bool runs_backward(const ResolvedFrame& frame) {
-  return holds(frame.file, "/torch/autograd/") || holds(frame.file, "/torch/optim/");
-}
-
-// What a turn computes with: a model may need the last turn's result, and an optimizer and backward do.
-bool runs_a_model(const ResolvedFrame& frame) {
-  return runs_backward(frame) || holds(frame.file, "/torch/nn/modules/module.py");
-}
-
-// It reads how many elements an operation has found, so that it can make room for them.
-bool reads_a_size(const Frames& frames) {
-  return std::any_of(frames.begin(), frames.end(), [](const ResolvedFrame& frame) {
-    return frame.kind != FrameKind::kPython &&
-           (holds(frame.function, "nonzero") || holds(frame.function, "masked_select") ||
-            holds(frame.function, "unique"));
-  });
-}
-
-struct DoneOnStack {
-  Done done;
-  Frames frames;
-  StackPlace place{};
+struct LaunchesOfThread {
+  std::uint64_t all = 0;
+  std::uint64_t with_stack = 0;
+  StackId stack{};  // one of them
 };
 
-// One function that may hold such a loop: how much is done at each of its lines, and below.
-class LoopOfFunction {
- public:
-  LoopOfFunction(const FunctionOfFile& function, std::uint64_t steps) : function_(function), steps_(steps) {}
-
-  // The function's own frame among these; nothing: it is not there.
-  std::optional<std::size_t> frame_in(const Frames& frames) const {
-    const auto found = std::find_if(frames.begin(), frames.end(), [&](const ResolvedFrame& frame) {
-      return frame.function == function_.second && frame.file == function_.first;
+DoneInRun done_in_run(const Trace& trace, StackPlaces& places) {
+  std::map<ThreadId, LaunchesOfThread> launches;
+  for (const Launch& launch : trace.launches) {
+    LaunchesOfThread& of_thread = launches[launch.thread];
+    ++of_thread.all;
+    if (number(launch.stack) == 0) continue;
+    ++of_thread.with_stack;
+    of_thread.stack = launch.stack;
+  }
+  DoneInRun run;
+  std::map<ThreadId, std::uint64_t> stands_for;  // few launches have a stack: they stand for the others
+  for (const auto& [thread, of_thread] : launches) {
+    stands_for[thread] = of_thread.with_stack == 0 ? 0 : of_thread.all / of_thread.with_stack;
+    const Frames frames = resolve_stack(trace, of_thread.stack);
+    const bool is_engines = std::any_of(frames.begin(), frames.end(), [](const ResolvedFrame& frame) {
+      return frame.kind != FrameKind::kPython && runs_backward(frame);
     });
-    return found == frames.end() ? std::nullopt : std::optional<std::size_t>(found - frames.begin());
+    if (is_engines) run.launched_in_backward += of_thread.all;
   }
-
-  bool holds_a_turn(const HostLoop& loop, const Frames& frames) const {
-    const auto at = frame_in(frames);
-    return at && frames[*at].line >= loop.first_line && frames[*at].line <= loop.last_line;
+  for (auto& [stack, done] : done_on_stacks(trace, stands_for)) {
+    done.frames = resolve_stack(trace, stack);
+    done.place = places.place_of(stack);
+    done.is_backward = std::any_of(done.frames.begin(), done.frames.end(), runs_backward);
+    run.stacks.push_back(std::move(done));
   }
-
-  void add(const Trace& trace, const DoneOnStack& stack) {
-    const auto at = frame_in(stack.frames);
-    if (!at) return;
-    const Done& done = stack.done;
-    if (reads_a_size(stack.frames)) sizes_ += done.reads;
-    reads_ += done.reads;
-    Line& known = lines_[stack.frames[*at].line];
-    known.reads += done.reads;
-    known.issued += done.issued;
-    const auto own = stack.frames.begin() + static_cast<std::ptrdiff_t>(*at);
-    const bool is_model = std::any_of(stack.frames.begin(), own, runs_a_model);
-    known.is_model = known.is_model || (is_model && done.reads + done.issued > 0);
-    decides_ = decides_ || (done.reads > 0 && decides_on_turns(source_text(trace, *own)));
-  }
-
-  // Nothing: there is no loop that one operation could replace.
-  std::optional<HostLoop> loop() const {
-    HostLoop loop{function_.first, function_.second, 0, 0, 0};
-    for (const auto& [line, known] : lines_) {
-      const std::uint64_t reads = known.reads / steps_;
-      if (reads >= kFewestTurns && (loop.turns == 0 || reads < loop.turns)) loop.turns = reads;
-    }
-    if (loop.turns == 0 || decides_) return std::nullopt;
-    std::uint64_t issued = 0;
-    for (const auto& [line, known] : lines_) {
-      if ((known.reads + known.issued) / steps_ < loop.turns / 2) continue;
-      if (known.is_model && !takes_parts()) return std::nullopt;
-      if (loop.first_line == 0) loop.first_line = line;
-      loop.last_line = line;
-      issued += known.issued;
-    }
-    loop.computes = issued / steps_ >= loop.turns / 2;
-    return loop.computes || loop.turns >= kFewestTurnsOfReads ? std::optional(std::move(loop)) : std::nullopt;
-  }
-
-  // Each turn takes the elements of one group, x[group == i], and needs nothing of the turn before.
-  bool takes_parts() const { return reads_ > 0 && ratio(sizes_, reads_) >= kMostlyOfLoop; }
-
- private:
-  struct Line {
-    std::uint64_t reads = 0;
-    std::uint64_t issued = 0;
-    bool is_model = false;
-  };
-  FunctionOfFile function_;
-  std::uint64_t steps_;
-  std::map<std::uint32_t, Line> lines_;
-  std::uint64_t sizes_ = 0;
-  std::uint64_t reads_ = 0;
-  bool decides_ = false;
-};
+  return run;
+}
 
 // How much of what is done at each place, and of what forward launches, is a loop's.
 struct LoopsPart {
@@ -169,36 +91,62 @@ struct LoopsPart {
     std::uint64_t all = 0;
   };
   std::map<StackPlace, AtPlace> places;
-  std::uint64_t launched = 0;
-  std::uint64_t forward = 0;
+  std::uint64_t launched = 0;  // in forward,
+  std::uint64_t besides = 0;   // and outside of the loop
 };
 
 LoopsPart part_of(const LoopOfFunction& function, const HostLoop& loop, const std::vector<DoneOnStack>& stacks) {
   LoopsPart part;
   for (const DoneOnStack& each : stacks) {
-    const bool is_inside = function.holds_a_turn(loop, each.frames);
-    const std::uint64_t often = loop.computes ? each.done.all() : each.done.reads;
+    const bool is_inside = function.holds(loop, each.frames);
+    const std::uint64_t often = loop.kind == HostLoop::Turns::kRead ? each.reads : each.all();
     LoopsPart::AtPlace& there = part.places[each.place];
     there.all += often;
     if (is_inside) there.inside += often;
-    if (std::any_of(each.frames.begin(), each.frames.end(), runs_backward)) continue;
-    part.forward += each.done.issued;
-    if (is_inside) part.launched += each.done.issued;
+    if (each.is_backward || std::any_of(each.frames.begin(), each.frames.end(), runs_optimizer)) continue;
+    (is_inside ? part.launched : part.besides) += each.issued;
   }
   return part;
 }
 
+// What backward launches more than the rest of forward explains is the loop's. Nothing, where the loop computes
+// without gradients.
+Share part_of_backward(const LoopsPart& part, std::uint64_t launched_in_backward) {
+  const std::uint64_t others = kBackwardOfForward * part.besides;
+  if (part.launched == 0 || launched_in_backward <= others) return percent(0);
+  const std::uint64_t by_backward = 100 * (launched_in_backward - others) / launched_in_backward;
+  const std::uint64_t by_forward = 100 * part.launched / (part.launched + part.besides);
+  return percent(static_cast<std::int32_t>(std::min(by_backward, by_forward)));
+}
+
+std::set<StackPlace> places_of_backward(const std::vector<DoneOnStack>& stacks) {
+  std::map<StackPlace, LoopsPart::AtPlace> places;
+  for (const DoneOnStack& each : stacks) {
+    LoopsPart::AtPlace& there = places[each.place];
+    there.all += each.all();
+    if (each.is_backward) there.inside += each.all();
+  }
+  std::set<StackPlace> found;
+  for (const auto& [place, share] : places) {
+    if (number(place) != 0 && share.inside > 0 && ratio(share.inside, share.all) >= kMostlyOfLoop) found.insert(place);
+  }
+  return found;
+}
+
 // The user's functions with a line that reads so often in the whole run.
-std::set<FunctionOfFile> functions_that_read(const Trace& trace, StackPlaces& places,
-                                             const std::map<StackId, Done>& done, std::uint64_t fewest) {
+std::set<FunctionOfFile> functions_that_read(const std::vector<DoneOnStack>& stacks, const StackPlaces& places,
+                                             std::uint64_t fewest) {
   std::map<StackPlace, std::uint64_t> reads;
-  for (const auto& [stack, of_stack] : done) {
-    if (of_stack.reads > 0) reads[places.place_of(stack)] += of_stack.reads;
+  std::map<StackPlace, const Frames*> frames_of;
+  for (const DoneOnStack& each : stacks) {
+    if (each.reads == 0 || number(each.place) == 0) continue;
+    reads[each.place] += each.reads;
+    frames_of.try_emplace(each.place, &each.frames);
   }
   std::set<FunctionOfFile> functions;
   for (const auto& [place, often] : reads) {
-    if (often < fewest || number(place) == 0) continue;
-    const Frames frames = resolve_stack(trace, StackId{number(place)});
+    if (often < fewest) continue;
+    const Frames& frames = *frames_of.at(place);
     const auto users = std::find_if(frames.begin(), frames.end(), [&](const ResolvedFrame& frame) {
       return frame.kind == FrameKind::kPython && places.user_code().owner_of(frame) == CodeOwner::kUser;
     });
@@ -207,42 +155,43 @@ std::set<FunctionOfFile> functions_that_read(const Trace& trace, StackPlaces& pl
   return functions;
 }
 
+bool may_hold_loops(const Trace& trace, std::uint64_t steps) {
+  const auto reads = std::count_if(trace.calls.begin(), trace.calls.end(), [](const Call& call) {
+    return number(call.stack) != 0 && is_copy(call.category) && goes_to_host(call.copy_kind);
+  });
+  return steps > 0 && static_cast<std::uint64_t>(reads) >= kFewestTurns * steps;
+}
+
 }  // namespace
 
 HostLoops::HostLoops(const Trace& trace, StackPlaces& places, const StepsReport& steps) {
   const std::uint64_t count = steps.figures.count;
-  if (count == 0) return;
-  const std::map<StackId, Done> done = done_on_stacks(trace);
-  const std::set<FunctionOfFile> functions = functions_that_read(trace, places, done, kFewestTurns * count);
-  if (functions.empty() || done.size() > kMostStacksOfLoops) return;
-  std::vector<DoneOnStack> stacks;
-  for (const auto& [stack, of_stack] : done)
-    stacks.push_back({of_stack, resolve_stack(trace, stack), places.place_of(stack)});
-  for (const FunctionOfFile& function : functions) {
+  if (!may_hold_loops(trace, count) || trace.stacks.size() > kMostStacksOfLoops) return;
+  const DoneInRun run = done_in_run(trace, places);
+  Part of_backward{0, percent(0)};
+  for (const FunctionOfFile& function : functions_that_read(run.stacks, places, kFewestTurns * count)) {
     LoopOfFunction candidate(function, count);
-    for (const DoneOnStack& each : stacks) candidate.add(trace, each);
+    for (const DoneOnStack& each : run.stacks) candidate.add(trace, each);
     std::optional<HostLoop> loop = candidate.loop();
     if (!loop) continue;
-    const LoopsPart part = part_of(candidate, *loop, stacks);
-    loop->is_most_of_forward =
-        candidate.takes_parts() && part.forward > 0 && ratio(part.launched, part.forward) >= kMostOfForward;
+    const LoopsPart part = part_of(candidate, *loop, run.stacks);
     for (const auto& [place, share] : part.places) {
       const bool is_loops = number(place) != 0 && share.inside > 0 && ratio(share.inside, share.all) >= kMostlyOfLoop;
-      if (is_loops) of_places_.try_emplace(place, loops_.size());
+      if (is_loops) of_places_.try_emplace(place, Part{loops_.size(), {1, 1}});
     }
+    const Share backward =
+        loop->kind == HostLoop::Turns::kCompute ? part_of_backward(part, run.launched_in_backward) : percent(0);
+    if (backward.fraction() > of_backward.part) of_backward = {loops_.size(), backward};
     loops_.push_back(*std::move(loop));
   }
+  if (of_backward.part.fraction() < kLeastOfBackward) return;
+  for (const StackPlace place : places_of_backward(run.stacks)) of_places_.try_emplace(place, of_backward);
 }
 
-const HostLoop* HostLoops::of_backward() const {
-  const auto found =
-      std::find_if(loops_.begin(), loops_.end(), [](const HostLoop& loop) { return loop.is_most_of_forward; });
-  return found == loops_.end() ? nullptr : &*found;
-}
-
-const HostLoop* HostLoops::of(StackPlace place) const {
+HostLoops::AtPlace HostLoops::at(StackPlace place) const {
   const auto found = of_places_.find(place);
-  return found == of_places_.end() ? nullptr : &loops_[found->second];
+  if (found == of_places_.end()) return {};
+  return {&loops_[found->second.loop], found->second.part};
 }
 
 }  // namespace synctrace

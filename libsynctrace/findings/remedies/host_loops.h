@@ -1,43 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops inside of a step in which Python takes one item after the other, and reads the GPU for each. Where it launches
-// kernels for each too, one operation on all items does the same; else one copy in front of the loop.
+// kernels for each too, one operation on all items does the same; else one copy in front of the loop. Where a read ends
+// the loop, it can be made in every tenth turn.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/shares.h"
 #include "findings/calls/stack_places.h"
+#include "findings/remedies/loop_of_function.h"
 #include "findings/report/steps.h"
 #include "model/trace.h"
 
 namespace synctrace {
 
-struct HostLoop {
-  std::string file;
-  std::string function;  // in which the lines are
-  std::uint32_t first_line = 0;
-  std::uint32_t last_line = 0;
-  std::uint64_t turns = 0;          // in a step
-  bool computes = false;            // a turn launches; else it only reads, and only its reads go
-  bool is_most_of_forward = false;  // so backward is mostly that of its turns
-};
-
 class HostLoops {
  public:
+  struct AtPlace {
+    const HostLoop* loop = nullptr;  // null: no loop's
+    Share part = {0, 1};             // of what is done there is the loop's
+  };
+
   // `places` must outlive the call alone. `steps`: the loop around; without its count there is none inside.
   HostLoops(const Trace& trace, StackPlaces& places, const StepsReport& steps);
 
-  // The loop whose turns make up that place; null: none.
-  const HostLoop* of(StackPlace place) const;
-  // The loop of which backward mostly is; null: none.
-  const HostLoop* of_backward() const;
+  // The loop whose turns make up that place, or most of the backward that runs there.
+  AtPlace at(StackPlace place) const;
 
  private:
+  struct Part {
+    std::size_t loop = 0;
+    Share part = {1, 1};
+  };
   std::vector<HostLoop> loops_;
-  std::unordered_map<StackPlace, std::size_t> of_places_;
+  std::unordered_map<StackPlace, Part> of_places_;
 };
 
 }  // namespace synctrace

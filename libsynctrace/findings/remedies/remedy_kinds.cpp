@@ -21,6 +21,20 @@ constexpr double kLaunchesOfFused = 8;
 constexpr double kCopiesOfALoop = 8;
 // Host code that saves less, if it were twice as fast, is one of many lines.
 constexpr double kLeastHostShare = 0.1;
+// A function that computes on the CPU has a line that takes so much; its other lines go with it.
+constexpr double kLeastShareOnCpu = 0.05;
+
+// The turns of a loop touch a few items each; their kernels take the least time that a kernel can. One operation on all
+// items took 2 to 20 % of it (docs/measurements/wild.md).
+constexpr ShareRange kGpuOfOneOperation = {percent(20), percent(0), percent(70)};
+
+// Of backward a loop has a part alone.
+ShareRange without_part(Share part, const ShareRange& stays) {
+  const auto of = [&](Share share) {
+    return percent(static_cast<std::int32_t>(100 * (1 - part.fraction() * (1 - share.fraction()))));
+  };
+  return {of(stays.usual), of(stays.least), of(stays.most)};
+}
 
 // A line may hold both: "criterion(model(x), y).backward()".
 bool is_backward(const SourceLine& where) {
@@ -103,20 +117,28 @@ std::string RemedyKinds::dispatched_in(const SourceLine& where) const {
 bool RemedyKinds::is_needless(StackPlace place) {
   const SourceLine& where = line_of(place);
   return !needless_calls(where).empty() || computes_for_host(where) || !dispatched_in(where).empty() ||
-         host_code_that_goes(where) != nullptr || computes_on_cpu(where);
+         host_code_that_goes(where) != nullptr;
 }
 
-bool RemedyKinds::computes_on_cpu(const SourceLine& where) const {
+const CpuFunction* RemedyKinds::on_cpu(const SourceLine& where) const {
   const Framework framework = frameworks_.of({&where});
   const bool has_gpu_arrays = framework == Framework::kPyTorch || framework == Framework::kCupy;
-  return has_gpu_arrays && !where.through.known() && cpu_work_.copied_at(where) != 0;
+  return has_gpu_arrays && !where.through.known() ? cpu_work_.of(where) : nullptr;
 }
 
 Goes RemedyKinds::what_goes(StackPlace place) {
   const auto [known, is_new] = goes_.try_emplace(place, Goes::kNothing);  // it is asked for each event
   if (!is_new) return known->second;
-  const bool all = loops_.of(place) != nullptr || read_that_goes(line_of(place)) != nullptr;
+  const bool all = loops_.at(place).loop != nullptr || read_that_goes(line_of(place)) != nullptr ||
+                   on_cpu(line_of(place)) != nullptr;
   return known->second = all ? Goes::kAll : is_needless(place) ? Goes::kHostCode : Goes::kNothing;
+}
+
+std::optional<WhatStays> RemedyKinds::what_stays(StackPlace place) const {
+  const auto [loop, part] = loops_.at(place);
+  if (loop == nullptr || loop->kind == HostLoop::Turns::kRead) return std::nullopt;
+  const ShareRange gpu = loop->kind == HostLoop::Turns::kTest ? kNothingStays : kGpuOfOneOperation;
+  return WhatStays{without_part(part, kNothingStays), without_part(part, gpu)};
 }
 
 const LibraryRemedy* RemedyKinds::read_that_goes(const SourceLine& where) const {
@@ -145,8 +167,6 @@ RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
     // Backward runs again what the modules did.
     const bool any_module = !targets_.modules().empty();
     const bool runs_backward = is_backward(where) || !has_python(where);
-    if (const HostLoop* loop = loops_.of_backward(); loop != nullptr && runs_backward)
-      return {RemedyKind::kAllAtOnce, loop->function, nullptr, 0, loop};
     if (runs_backward) return {any_module ? RemedyKind::kGraph : RemedyKind::kNone, {}, nullptr};
     if (is_optimizer(where) && each_step > kLaunchesOfFused && !is_fused(where))
       return {RemedyKind::kOptimizer, {}, nullptr};
@@ -187,12 +207,22 @@ bool RemedyKinds::may_read_managed(const FixKey& key) {
   return syncs(line_of(key.place).source) || line_of(key.place).source.empty();
 }
 
+RemedyGroup RemedyKinds::group_on_cpu(const CpuFunction& function, double alone_share) const {
+  const bool is_known =
+      std::any_of(groups_.begin(), groups_.end(), [&](const RemedyGroup& group) { return group.on_cpu == &function; });
+  if (alone_share < kLeastShareOnCpu && !is_known) return {};
+  return {RemedyKind::kOnGpu, function.file + ":" + function.function, nullptr, &function};
+}
+
 RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, double each_step) {
-  if (const HostLoop* loop = loops_.of(site.key.place); loop != nullptr && site.key == key_of_all(site.key.place))
-    return {RemedyKind::kAllAtOnce, loop->function, nullptr, 0, loop};
-  if (site.fix == Fix::kDropCall && site.key == key_of_all(site.key.place)) {
-    if (const LibraryRemedy* library = read_that_goes(line_of(site.key.place)))
-      return {RemedyKind::kLibrary, {}, library};
+  if (site.key == key_of_all(site.key.place)) {
+    if (const HostLoop* loop = loops_.at(site.key.place).loop) {
+      const bool tests = loop->kind == HostLoop::Turns::kTest;
+      return {tests ? RemedyKind::kTestLess : RemedyKind::kAllAtOnce, loop->function, nullptr, nullptr, loop};
+    }
+    const LibraryRemedy* library = read_that_goes(line_of(site.key.place));
+    if (library != nullptr && site.fix == Fix::kDropCall) return {RemedyKind::kLibrary, {}, library};
+    if (const CpuFunction* function = on_cpu(line_of(site.key.place))) return group_on_cpu(*function, alone_share);
   }
   const bool may_go = site.fix == Fix::kDeferRead || site.fix == Fix::kRemoveWait || site.fix == Fix::kSpeedUp ||
                       site.fix == Fix::kDropCall || site.fix == Fix::kGraph || site.fix == Fix::kAsyncCopy;
@@ -226,10 +256,6 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
       }
       if (std::string function = dispatched_in(line_of(site.key.place)); !function.empty())
         return {RemedyKind::kCompile, std::move(function), nullptr};
-      if (const SourceLine& where = line_of(site.key.place); needless_calls(where).empty() && computes_on_cpu(where)) {
-        if (alone_share < kLeastHostShare) return {};
-        return {RemedyKind::kOnGpu, where.file + ":" + where.function, nullptr, cpu_work_.copied_at(where)};
-      }
       return {RemedyKind::kDropCall, {}, nullptr};
     case Fix::kSpeedUp:
       if (alone_share < kLeastHostShare || !line_of(site.key.place).known()) return {};
@@ -266,7 +292,8 @@ GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double
   const bool takes_all =
       group.kind == RemedyKind::kGraph || group.kind == RemedyKind::kLoopOfKernels ||
       group.kind == RemedyKind::kCompile || group.kind == RemedyKind::kFeed || group.kind == RemedyKind::kOptimizer ||
-      group.kind == RemedyKind::kAllAtOnce || group.kind == RemedyKind::kByIndex ||
+      group.kind == RemedyKind::kAllAtOnce || group.kind == RemedyKind::kTestLess || group.kind == RemedyKind::kOnGpu ||
+      group.kind == RemedyKind::kByIndex ||
       (group.library != nullptr && (group.library->at == At::kLaunch || group.library->at == At::kMemory));
   return {entry->second, takes_all};
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -18,6 +19,7 @@
 #include "findings/remedies/needless_calls.h"
 #include "whatif/fix_groups.h"
 #include "whatif/fix_sites.h"
+#include "whatif/what_stays.h"
 
 namespace synctrace {
 
@@ -47,6 +49,7 @@ enum class RemedyKind : std::uint8_t {
   kOneGraph,   // what breaks the graph of a compiled model
   kOnGpu,      // a function computes on the CPU with what it copies from the GPU
   kAllAtOnce,  // a loop that takes one item after the other
+  kTestLess,   // a loop that reads in each turn whether it is done
 };
 
 // A change that sets several lines right together.
@@ -55,8 +58,8 @@ struct RemedyGroup {
   // kLoopOfKernels, kCompile: what is to be compiled; empty for lines of the steps' loop. kOnGpu: what computes.
   std::string function;
   const LibraryRemedy* library = nullptr;  // kLibrary
-  std::uint32_t line = 0;                  // kOnGpu: where it copies most
-  const HostLoop* loop = nullptr;          // kAllAtOnce
+  const CpuFunction* on_cpu = nullptr;     // kOnGpu
+  const HostLoop* loop = nullptr;          // kAllAtOnce, kTestLess
 };
 
 // Some call allocates memory that the host and the GPU share: cudaMallocManaged.
@@ -77,6 +80,8 @@ class RemedyKinds {
   // What whatif's GroupOf and WhatGoes ask for.
   GroupOfFix group_of(const FixSite& site, double alone_share, double each_step);
   Goes what_goes(StackPlace place);
+  // What stays of all that is done at a place when it goes; nothing: only what its fix leaves.
+  std::optional<WhatStays> what_stays(StackPlace place) const;
   // PyTorch's compiler would make that graph: of a module and its backward, not of an optimizer or of a loop.
   bool is_compiled(const FixSite& site);
 
@@ -95,11 +100,12 @@ class RemedyKinds {
   // Likewise of a read there and all around it.
   const LibraryRemedy* read_that_goes(const SourceLine& where) const;
   bool is_needless(StackPlace place);
-  bool computes_on_cpu(const SourceLine& where) const;
+  const CpuFunction* on_cpu(const SourceLine& where) const;
   bool is_query(const FixKey& key);
   bool may_read_managed(const FixKey& key);
   RemedyGroup launch_group(const FixSite& site, double each_step);
   RemedyGroup python_launch_group(const SourceLine& where, double each_step);
+  RemedyGroup group_on_cpu(const CpuFunction& function, double alone_share) const;
   RemedyGroup group_by_fix(const FixSite& site, double alone_share, double each_step);
 
   const Trace& trace_;

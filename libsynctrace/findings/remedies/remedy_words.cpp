@@ -120,23 +120,23 @@ bool only_reports(const std::string& function) {
                      [&](std::string_view word) { return function.find(word) != std::string::npos; });
 }
 
-RemedyWords on_gpu(Framework framework, std::uint32_t line, const SourceLine& where) {
-  const std::string name = function_text(where.function);
+RemedyWords on_gpu(Framework framework, const CpuFunction& function) {
+  const std::string name = function_text(function.function);
   return {format_text("Compute {} on the GPU", name.empty() ? "this" : name),
-          {format_text("keep what line {} copies to the CPU: {} operations in place of NumPy and loops", line,
+          {format_text("keep what line {} copies to the CPU: {} operations in place of NumPy and loops", function.most,
                        framework == Framework::kCupy ? "cupy" : "torch"),
            "what the host needs at the end: copy the result alone"}};
 }
 
-RemedyWords all_at_once(Framework framework, const HostLoop& loop, const Lines& lines) {
-  const std::string name = function_text(lines.front().function);
+RemedyWords all_at_once(Framework framework, const HostLoop& loop) {
+  const std::string name = function_text(loop.function);
   const std::string where = loop.first_line == loop.last_line
                                 ? format_text("line {} runs", loop.first_line)
                                 : format_text("lines {} to {} run", loop.first_line, loop.last_line);
   const std::string read = framework == Framework::kCupy ? ".get()" : ".tolist()";
   const auto turns = static_cast<std::int32_t>(std::min<std::uint64_t>(loop.turns, 10'000));
   const Share part = {turns - 1, turns};
-  if (!loop.computes)
+  if (loop.kind == HostLoop::Turns::kRead)
     return {format_text("Read the {} values of a loop at once", loop.turns),
             {format_text("{} {} times in each step: one {} of the whole tensor in front of the loop", where, loop.turns,
                          read)},
@@ -147,6 +147,21 @@ RemedyWords all_at_once(Framework framework, const HostLoop& loop, const Lines& 
   words.to_type.push_back(
       format_text("what the host must see: one {} in front of the loop, not one in each turn", read));
   if (only_reports(name)) words.to_type.push_back(format_text("if {} only reports: run it every 50 steps", name));
+  return words;
+}
+
+// "if change.item() < tol:" in every tenth turn alone.
+RemedyWords test_less(const HostLoop& loop) {
+  const std::string name = function_text(loop.function);
+  const bool is_named = !name.empty() && name != "main" && name.find('<') == std::string::npos;
+  RemedyWords words{
+      format_text("Test in every tenth turn whether {} is done", is_named ? name : "the loop"), {}, {9, 10}};
+  const bool is_if = loop.test.starts_with("if ");
+  words.to_type.push_back(is_if ? "if turn % 10 == 9 and " + loop.test.substr(3)
+                                : format_text("line {}: only where turn % 10 == 9", loop.last_line));
+  if (loop.first_line != loop.last_line)
+    words.to_type.push_back(format_text("line {} too: only where turn % 10 == 9", loop.first_line));
+  words.to_type.push_back("turn counts the turns; up to 9 of them then run beyond the limit");
   return words;
 }
 
@@ -262,8 +277,9 @@ RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines&
     case RemedyKind::kFeed: return feed();
     case RemedyKind::kByIndex: return by_index();
     case RemedyKind::kOneGraph: return one_graph(lines);
-    case RemedyKind::kOnGpu: return on_gpu(framework, group.line, lines.front());
-    case RemedyKind::kAllAtOnce: return all_at_once(framework, *group.loop, lines);
+    case RemedyKind::kOnGpu: return on_gpu(framework, *group.on_cpu);
+    case RemedyKind::kAllAtOnce: return all_at_once(framework, *group.loop);
+    case RemedyKind::kTestLess: return test_less(*group.loop);
     case RemedyKind::kOnHost: return on_host(framework, lines.front());
     case RemedyKind::kHostCode: return host_code(lines);
     case RemedyKind::kCompile: return compile_words(framework, group.function, lines);

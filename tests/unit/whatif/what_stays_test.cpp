@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stays of launches that a compiler puts into a graph.
-#include "whatif/compiled_calls.h"
+#include "whatif/what_stays.h"
 
 #include "replay_scene.h"
 #include "support/catch.h"
@@ -17,13 +17,14 @@ TEST_CASE("a graph that a compiler makes keeps a part of the host time, and its 
   REQUIRE(program.sites[1].fix == Fix::kGraph);
   const auto end_ns = [&] { return fixed_in_lane_1(program).latest.at[1]; };
   const Nanoseconds captured_ns = end_ns();
-  program.sites[1].is_compiled = true;
+  program.sites[1].leaves = true;
+  program.sites[1].stays.is_compiled = true;
   CHECK(end_ns() == captured_ns);
-  program.pace.compiled.kept.usual = percent(90);  // then the host is slower than the kernels
+  program.sites[1].stays.host.usual = percent(90);  // then the host is slower than the kernels
   const Nanoseconds slow_ns = end_ns();
   CHECK(slow_ns > captured_ns);
-  program.pace.compiled.kept.usual = percent(0);
-  program.pace.compiled.fused.usual = percent(50);
+  program.sites[1].stays.host.usual = percent(0);
+  program.sites[1].stays.gpu.usual = percent(50);
   CHECK(end_ns() == captured_ns);  // a kernel of an unknown name is not fused
   program.kernels.push_back({.kind = KernelKind::kPointwise});
   for (const ReplayEvent& head : program.events) {
