@@ -16,6 +16,9 @@ constexpr std::uint64_t kFewestAgreeing = 3;  // samples
 constexpr Share kAgreeingBeside = percent(80);
 constexpr Nanoseconds kAboutAsLong = 2;
 constexpr Nanoseconds kLongTimeNs = 10'000'000;
+// Where samples between two lines are of several places, so many tell their shares, and of times so long.
+constexpr std::uint64_t kFewestOfSeveral = 8;
+constexpr Nanoseconds kLongOfSeveralNs = 1'000'000;
 
 struct NamelessWork {
   ThreadId thread;
@@ -106,7 +109,14 @@ void HostOwners::find_usual_samples() {
     return agree ? most : nullptr;
   };
   for (const auto& [lines, places] : found) {
-    if (const Votes* most = most_of(places, percent(50))) usual_.emplace(lines, most->row);
+    std::vector<UsualSample>& usual = usual_[lines];
+    if (const Votes* most = most_of(places, percent(50))) {
+      usual.push_back({most->row, 1});
+      continue;
+    }
+    std::uint64_t until = 0;
+    for (const auto& [line, votes] : places) usual.push_back({votes.row, until += votes.samples});
+    if (until < kFewestOfSeveral) usual.clear();
   }
   for (const auto& [lines, places] : beside) {
     const Votes* most = most_of(places, kAgreeingBeside);
@@ -118,7 +128,17 @@ void HostOwners::find_usual_samples() {
 }
 
 std::optional<std::uint32_t> HostOwners::usual_sample(HostTimeline::Index thread, TimeSpan span) const {
-  if (const auto usual = usual_.find(lines_around(thread, span)); usual != usual_.end()) return usual->second;
+  if (const auto usual = usual_.find(lines_around(thread, span)); usual != usual_.end() && !usual->second.empty()) {
+    const std::vector<UsualSample>& of_lines = usual->second;
+    if (of_lines.size() == 1) return of_lines.front().sample;
+    // Each place gets as much of such time as samples found there: by the time's number, so always the same.
+    const std::uint64_t scattered = static_cast<std::uint64_t>(span.begin_ns) * 0x9e3779b97f4a7c15U >> 32;
+    const std::uint64_t turn = scattered % of_lines.back().until;
+    if (span.length_ns() >= kLongOfSeveralNs)
+      return std::upper_bound(of_lines.begin(), of_lines.end(), turn,
+                              [](std::uint64_t value, const UsualSample& each) { return value < each.until; })
+          ->sample;
+  }
   if (usual_beside_.empty() || span.length_ns() < kLongTimeNs) return std::nullopt;
   const Lines user = user_lines_around(thread, span);
   for (const Lines lines : {Lines{0, user.after}, Lines{user.before, 0}}) {

@@ -72,8 +72,12 @@ class HostOwners {
 
   const Evidence& evidence_;
   std::vector<std::vector<std::uint32_t>> ended_by_;  // the host waits that each thread ended, in order
-  // The sample that stands for most of those between two lines.
-  std::map<Lines, std::uint32_t> usual_;
+  // The sample that stands for most of those between two lines; where they are of several places, the first of each.
+  struct UsualSample {
+    std::uint32_t sample = 0;
+    std::uint64_t until = 0;  // the count of samples up to this place
+  };
+  std::map<Lines, std::vector<UsualSample>> usual_;
   struct UsualBeside {
     std::uint32_t sample = 0;
     Nanoseconds length_ns = 0;  // the middle length of the time between records

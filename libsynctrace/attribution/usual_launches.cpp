@@ -10,7 +10,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::uint32_t kFewestSeen = 3;  // launches with a stack
+constexpr std::uint32_t kFewestWithStack = 3;  // launches with a stack
 constexpr Share kAgree = percent(90);
 constexpr std::uint32_t kUnknownRow = 0xffffffff;
 
@@ -39,7 +39,7 @@ struct Seen {
   std::uint32_t there = 0;
   std::uint32_t all = 0;
 
-  bool agrees() const { return all >= kFewestSeen && ratio(there, all) >= kAgree; }
+  bool agrees() const { return all >= kFewestWithStack && ratio(there, all) >= kAgree; }
 };
 
 struct CallsOfThread {

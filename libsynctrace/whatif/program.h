@@ -26,7 +26,6 @@ struct FixSite {
   FixKey key;
   Fix fix = Fix::kNone;
   bool shapes_work = false;  // a value read there decides on the next launches: no fix, only a ceiling
-  bool leaves = false;       // so `stays` is still there when it is fixed; else all that the fix changes is gone
   WhatStays stays = {};
   std::uint64_t events = 0;
 };

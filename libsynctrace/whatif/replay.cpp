@@ -24,7 +24,7 @@ class Pass {
                            [](const Corner& c) { return c == Corner{}; })),
         off_(scenarios.recorder_off) {}
 
-  // All kinds in one place, but for what is long or rare: else gcc 12 makes a call of each event, 4 % slower.
+  // In one place, but for what is long or rare: else gcc 12 makes a call of each event, 4 % slower.
   [[gnu::flatten]] void run(const ReplayEvent& head) {
     const std::uint8_t fixed = scenarios_.fixed[head.site];
     program_.events.visit(head, [&](const auto& event) { pass(head, event, fixed); });
@@ -35,11 +35,10 @@ class Pass {
  private:
   void pass(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed) {
     Lanes& now = state_.host[head.thread];
-    const FixSite& site = program_.sites[head.site];
-    const Nanoseconds gone = std::max<Nanoseconds>(0, event.pre - event.fixed_pre);
+    const ShareRange& stays = program_.sites[head.site].stays.host;
+    const Nanoseconds gone = fixed == 0 ? 0 : std::max<Nanoseconds>(0, event.pre - event.fixed_pre);
     for_lanes([&](std::size_t i) {
-      const Nanoseconds kept = site.leaves ? in_lane(site.stays.host, gone, i) : 0;
-      now.at[i] += (fixed >> i & 1) != 0 ? event.fixed_pre + kept : event.pre;
+      now.at[i] += (fixed >> i & 1) != 0 ? event.fixed_pre + in_lane(stays, gone, i) : event.pre;
     });
   }
   void pass(const ReplayEvent& head, const CallEvent& event, std::uint8_t fixed) {
@@ -120,11 +119,11 @@ void Pass::host_before(const ReplayEvent& head, const Event& event, std::uint8_t
   Lanes& now = state_.host[head.thread];
   const Nanoseconds usual = event.pre - part_of(event.before, off_);
   const FixSite& site = program_.sites[head.site];
-  const bool drops = site.fix == Fix::kDropCall;
-  if (fixed == 0 || (site.fix != Fix::kGraph && !drops)) return for_lanes([&](std::size_t i) { now.at[i] += usual; });
+  if (fixed == 0 || (site.fix != Fix::kGraph && site.fix != Fix::kDropCall))
+    return for_lanes([&](std::size_t i) { now.at[i] += usual; });
   for_lanes([&](std::size_t i) {
-    const Nanoseconds kept = drops ? (site.leaves ? in_lane(site.stays.host, usual, i) : 0) : event.pre;
-    now.at[i] += (fixed >> i & 1) == 0 ? usual : kept;
+    const Nanoseconds left = site.fix == Fix::kGraph ? event.pre : in_lane(site.stays.host, usual, i);
+    now.at[i] += (fixed >> i & 1) == 0 ? usual : left;
   });
 }
 
@@ -132,11 +131,9 @@ void Pass::call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed) {
   Lanes& now = state_.host[head.thread];
   if (fixed == 0) return for_lanes([&](std::size_t i) { now.at[i] += own; });
   const Nanoseconds fixed_own = fixed_call(head, own);
-  const FixSite& site = program_.sites[head.site];
-  for_lanes([&](std::size_t i) {
-    const Nanoseconds kept = site.leaves ? in_lane(site.stays.host, own, i) : 0;
-    now.at[i] += (fixed >> i & 1) != 0 ? std::max(fixed_own, kept) : own;
-  });
+  const ShareRange& stays = program_.sites[head.site].stays.host;
+  for_lanes(
+      [&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? std::max(fixed_own, in_lane(stays, own, i)) : own; });
 }
 
 Nanoseconds Pass::in_lane(const ShareRange& range, Nanoseconds ns, std::size_t lane) const {
@@ -211,16 +208,15 @@ template <class Work>
   });
   if (fixed != 0 || !plain_) {
     const FixSite& site = program_.sites[head.site];
-    const Fix fix = site.fix;
-    const bool gets_shorter = site.leaves && (!site.stays.is_compiled || fuses(program_.kernels[event.kernel].kind));
+    const bool gets_shorter = !site.stays.is_compiled || fuses(program_.kernels[event.kernel].kind);
     for_lanes([&](std::size_t i) {
       const bool is_fixed = (fixed >> i & 1) != 0;
-      const Nanoseconds pause = is_fixed && fix == Fix::kGraph ? graph_pause(usual_pause, i) : usual_pause;
+      const Nanoseconds pause = is_fixed && site.fix == Fix::kGraph ? graph_pause(usual_pause, i) : usual_pause;
       const Nanoseconds before = ordered ? end.at[i] + pause : kNeverNs;
       const Nanoseconds foreign = implied ? std::max(waits.at[i], other.at[i]) : waits.at[i];
       const Nanoseconds after = follows ? foreign + event.handover : kNeverNs;
       const bool in_time = scenarios_.corners[i].without_delays || (is_fixed && event.held);
-      const bool quick = is_fixed && fix == Fix::kAsyncCopy;
+      const bool quick = is_fixed && site.fix == Fix::kAsyncCopy;
       const Nanoseconds reach =
           quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
       start.at[i] = std::max({issued.at[i] + without(reach, ours), before, after}) + (in_time ? 0 : event.delay);

@@ -63,11 +63,7 @@ class Study {
 // Before the first compiled launch of each step stands what its calls cost once.
 void mark_what_stays(const WhatIfOptions& options, ReplayProgram& program) {
   if (!options.what_stays) return;
-  for (FixSite& site : program.sites) {
-    const std::optional<WhatStays> stays = options.what_stays(site);
-    site.leaves = stays.has_value();
-    site.stays = stays.value_or(WhatStays{});
-  }
+  for (FixSite& site : program.sites) site.stays = options.what_stays(site);
   bool is_due = false;
   for (const ReplayEvent& head : program.events) {
     if (head.kind == EventKind::kStep) is_due = true;

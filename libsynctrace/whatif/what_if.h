@@ -53,12 +53,11 @@ struct GroupSet {
 struct WhatIf;
 
 struct WhatIfOptions {
-  GroupOf group_of;    // none: no groups are looked for
-  WhatGoes what_goes;  // none: nothing could go
-  // What stays of a site when it is fixed; none: only what its fix leaves.
-  std::function<std::optional<WhatStays>(const FixSite&)> what_stays;
-  Nanoseconds compiled_each_step = 0;        // host time that what is compiled takes once in each step
-  std::vector<KernelChange> kernel_changes;  // the recording has evidence of each
+  GroupOf group_of;                                     // none: no groups are looked for
+  WhatGoes what_goes;                                   // none: nothing could go
+  std::function<WhatStays(const FixSite&)> what_stays;  // none: only what each fix leaves
+  Nanoseconds compiled_each_step = 0;                   // host time that what is compiled takes once in each step
+  std::vector<KernelChange> kernel_changes;             // the recording has evidence of each
   // Which of the groups found to make together; none: only all up to each one are.
   std::function<std::vector<std::vector<std::size_t>>(const WhatIf&)> sets_of;
   // The fixes to make all together, and the ways that each could have; none: nothing is asked.

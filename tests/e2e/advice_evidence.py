@@ -19,6 +19,7 @@ COPIES = r"^call .*copy_kind=[12]"
 UPLOADS = r"^call .*copy_kind=1"
 READS = r"^call .*copy_kind=2"
 SLEEPS = r"^host_wait "
+SAMPLED = r"^sample "
 LAUNCHES = r"^launch "
 FUNCTION = r'^code .*function="([^"]*\.)?{0}"'
 FORWARD = r'^code .*function="([^"]*\.)?{0}\.(forward|__call__)"'
@@ -38,7 +39,14 @@ ROWS = [
     (r"TrainingArguments|cache_implementation|model\.generate", [TRANSFORMERS]),
     (r"torch\.optim\.\w+\(", [OPTIMIZER, LAUNCHES]),
     # loops, and work on the CPU
-    (r"run[s]? \d+ times in each step: ", [PYTHON, READS]),
+    (r"run[s]? \d+ times in each step: (one|give)", [PYTHON, LAUNCHES]),
+    (r"run[s]? \d+ times in each step: all tensors in one list, torch", [TORCH, READS]),
+    (r"run[s]? \d+ times in each step: a function of one item, jax", [JAX, LAUNCHES]),
+    (r"^modules of one shape: their weights in one tensor", [TORCH, LAUNCHES]),
+    (r"turn % 10 == 9|^turn counts the turns; ", [PYTHON, READS]),
+    (r"^make what line \d+ copies once, |^what depends on the batch: torch operations", [TORCH, UPLOADS]),
+    (r"returns CPU tensors: no device=, ", [TORCH, UPLOADS, LOADER]),
+    (r"^make it for the next step in a thread, |^or hold the data on the GPU, and index it there", [PYTHON, SAMPLED]),
     (r"^what the host must see: one \.(tolist|get)\(\) in front of the loop", [PYTHON, READS]),
     (r"^if [\w.]+ only reports: run it every 50 steps", [PYTHON, READS]),
     (r"^keep what line \d+ copies to the CPU: ", [PYTHON, READS]),

@@ -53,8 +53,9 @@ std::string_view must_hold(const Remedy& remedy) noexcept {
     case Fix::kNoProfiler: return "Nobody needs the profile of these steps.";
     case Fix::kDropDependency: return "The stream uses no data that the work before the event writes.";
     case Fix::kDropCall:
-      return remedy.rule == &kHostLoopRule ? "The turns give the same values. Rounding may differ."
-                                           : "No step needs what the call does.";
+      if (remedy.rule == &kHostLoopRule) return "The turns give the same values. Rounding may differ.";
+      if (remedy.rule == &kHostDataRule) return "The data is the same, and does not depend on the step before.";
+      return "No step needs what the call does.";
     case Fix::kLikeOthers: return "What only the slow steps do still happens, or is not needed.";
     case Fix::kKernels: return of_kernels(remedy.rule);
   }

@@ -26,7 +26,7 @@ constexpr std::size_t kMostNamedModules = 2;
 constexpr std::string_view kTorchTf32 = "torch.set_float32_matmul_precision(\"high\")";
 // In the order beside changes of the host, which the replay knows and other programs need not vouch for. One that
 // changes results stands behind one that saves half as much and changes nothing.
-constexpr Share kSameResults = {1, 2};
+constexpr Share kShareOfSameResults = {1, 2};
 constexpr Share kOtherDigits = {1, 5};
 constexpr Share kFewDigits = {1, 10};
 
@@ -199,7 +199,7 @@ class Adviser {
     if (!fits || !is_most(times_.sum(updates), kMostlyUpdates)) return;
     Counted counted = count(stays_with_sparse_gradients);
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
-    add(kDenseEmbeddingRule, stays_with_sparse_gradients, kSameResults, std::move(counted),
+    add(kDenseEmbeddingRule, stays_with_sparse_gradients, kShareOfSameResults, std::move(counted),
         {"Update only the embedding rows of a batch",
          {"nn.Embedding(..., sparse=True), also EmbeddingBag; without weight decay and momentum"}});
   }
@@ -267,7 +267,7 @@ class Adviser {
       typed.push_back(format_text("{}.to(memory_format=torch.channels_last) before the loop", module.name));
     }
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch || typed.empty()) return;
-    add(kChannelsFirstRule, stays_in_channels_last, kSameResults, std::move(counted),
+    add(kChannelsFirstRule, stays_in_channels_last, kShareOfSameResults, std::move(counted),
         {"Use channels_last memory for images", std::move(typed)});
   }
 
@@ -278,7 +278,7 @@ class Adviser {
     if (!is_most(times_.sum(may_be_a_gradient), kMany) || !are_of_convolutions()) return;
     Counted counted = count(stays_in_benchmark);
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
-    add(kSlowGradientsRule, stays_in_benchmark, kSameResults, std::move(counted),
+    add(kSlowGradientsRule, stays_in_benchmark, kShareOfSameResults, std::move(counted),
         {"Let cuDNN time its algorithms and take the fastest",
          {"torch.backends.cudnn.benchmark = True before the loop; image sizes must stay the same"}});
   }
@@ -312,7 +312,7 @@ class Adviser {
     const bool has_tf32 = !advice_.empty() && advice_.front().rule == &kFloat32MatmulRule;
     if (!has_tf32 && times_.sum(is_tf32_convolution) > 0)
       words.to_type.push_back(std::string(kTorchTf32) + " too: 1x1 convolutions become matmuls");
-    add(kUnfusedRule, stays, kSameResults, std::move(counted), std::move(words));
+    add(kUnfusedRule, stays, kShareOfSameResults, std::move(counted), std::move(words));
   }
 
   // Lists of tensors are also clipped and scaled, outside of the optimizer.
@@ -337,7 +337,7 @@ class Adviser {
     const auto stays = [part](const KernelClass& what) { return stays_when_fused(what, part); };
     Counted counted = count(stays);
     if (!is_worth_it(counted)) return;
-    add(kUnfusedOptimizerRule, stays, kSameResults, std::move(counted),
+    add(kUnfusedOptimizerRule, stays, kShareOfSameResults, std::move(counted),
         remedy_words({RemedyKind::kOptimizer, {}, nullptr}, Framework::kPyTorch, {}));
   }
 

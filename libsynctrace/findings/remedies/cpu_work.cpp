@@ -30,7 +30,7 @@ bool keeps_data(const SourceLine& where) {
 
 }  // namespace
 
-CpuWork::CpuWork(const Trace& trace, StackPlaces& places, const StepsReport& steps) {
+CpuWork::CpuWork(const Trace& trace, const DoneInRun& run, StackPlaces& places, const StepsReport& steps) {
   struct Copied {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;
@@ -58,16 +58,33 @@ CpuWork::CpuWork(const Trace& trace, StackPlaces& places, const StepsReport& ste
     bytes = at.bytes;
     known.most = where.line;
   }
+  // A function that hardly runs on the CPU has nothing to compute there.
+  std::map<const CpuFunction*, std::uint64_t> samples;
+  for (const DoneOnStack& each : run.stacks) {
+    if (const CpuFunction* function =
+            on(each.frames, [](const ResolvedFrame& frame) -> const ResolvedFrame& { return frame; }))
+      samples[function] += each.samples;
+  }
+  std::erase_if(functions_, [&](const auto& each) {
+    const auto found = samples.find(&each.second);
+    return found == samples.end() || !takes_a_share(found->second, run);
+  });
+}
+
+template <class Frames, class FrameOf>
+const CpuFunction* CpuWork::on(const Frames& frames, FrameOf&& frame_of) const {
+  if (functions_.empty()) return nullptr;
+  for (const auto& each : frames) {
+    const ResolvedFrame& frame = frame_of(each);
+    if (runs_a_model(frame)) return nullptr;
+    const auto found = functions_.find({frame.file, frame.function});
+    if (found != functions_.end()) return frame.line >= found->second.first ? &found->second : nullptr;
+  }
+  return nullptr;
 }
 
 const CpuFunction* CpuWork::of(const SourceLine& where) const {
-  if (functions_.empty()) return nullptr;
-  for (const ShownFrame& each : where.stack) {
-    if (runs_a_model(each.frame)) return nullptr;
-    const auto found = functions_.find({each.frame.file, each.frame.function});
-    if (found != functions_.end()) return each.frame.line >= found->second.first ? &found->second : nullptr;
-  }
-  return nullptr;
+  return on(where.stack, [](const ShownFrame& each) -> const ResolvedFrame& { return each.frame; });
 }
 
 }  // namespace synctrace

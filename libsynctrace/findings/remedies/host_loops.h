@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops inside of a step in which Python takes one item after the other, and reads the GPU for each. Where it launches
-// kernels for each too, one operation on all items does the same; else one copy in front of the loop. Where a read ends
-// the loop, it can be made in every tenth turn.
+// kernels for each too, or only these, one operation on all items does the same; else one copy in front of the loop.
+// Where a read ends the loop, it can be made in every tenth turn.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ class HostLoops {
  public:
   struct AtPlace {
     const HostLoop* loop = nullptr;  // null: no loop's
-    Share part = {0, 1};             // of what is done there is the loop's
+    Share part = {0, 1};             // how much of the work there is the loop's
   };
 
-  // `places` must outlive the call alone. `steps`: the loop around; without its count there is none inside.
-  HostLoops(const Trace& trace, StackPlaces& places, const StepsReport& steps);
+  // `steps`: the loop around; without its count there is none inside.
+  HostLoops(const Trace& trace, const DoneInRun& run, const StackPlaces& places, const StepsReport& steps);
 
   // The loop whose turns make up that place, or most of the backward that runs there.
   AtPlace at(StackPlace place) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function of the user's that reads the GPU many times in each step: whether it does so in a loop, in which lines,
-// and what the turns of that loop are for.
+// One function of the user's that reads the GPU or launches kernels many times in each step: whether it does so in a
+// loop, in which lines, and what the turns of that loop are for.
 #pragma once
 
 #include <cstdint>
@@ -10,35 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "attribution/wait_table.h"
-#include "findings/calls/stack_places.h"
+#include "findings/remedies/done_on_stacks.h"
 #include "model/trace.h"
-#include "names/resolve_stack.h"
 
 namespace synctrace {
 
 // So often in each step: fewer reads in a row are told as such.
 inline constexpr std::uint64_t kFewestTurns = 8;
 
-using FunctionOfFile = std::pair<std::string, std::string>;  // file, name
-using Frames = std::vector<ResolvedFrame>;                   // innermost first
-
-// What the host does on one stack in the whole run.
-struct DoneOnStack {
-  std::uint64_t reads = 0;
-  std::uint64_t issued = 0;  // kernels, and copies to the GPU
-  std::uint64_t samples = 0;
-  Frames frames = {};
-  StackPlace place{};
-  bool is_backward = false;
-
-  std::uint64_t all() const { return reads + issued + samples; }
-};
-
 struct HostLoop {
   enum class Turns : std::uint8_t {
     kRead,     // only read: nothing but the reads goes
-    kCompute,  // launch too
+    kCompute,  // launch too, or nothing else
     kTest,     // compute until a value that they read is good enough; the lines are the test's
   };
 
@@ -48,7 +31,10 @@ struct HostLoop {
   std::uint32_t last_line = 0;
   std::uint64_t turns = 0;  // in a step
   Turns kind = Turns::kRead;
-  std::string test = {};  // kTest: the text of the line that reads
+  bool reads = true;
+  bool runs_modules = false;
+  bool of_parameters = false;  // whose sizes differ
+  std::string test = {};       // kTest: the text of the line that reads
 };
 
 class LoopOfFunction {
@@ -57,22 +43,28 @@ class LoopOfFunction {
 
   void add(const Trace& trace, const DoneOnStack& done);
   // Nothing: there is no loop of which one change is known.
-  std::optional<HostLoop> loop() const;
+  // `reads_itself`: it reads the GPU, and no function that it calls does so for it.
+  std::optional<HostLoop> loop(bool reads_itself) const;
   // Whether these frames are inside of a turn, or of its test.
-  bool holds(const HostLoop& loop, const Frames& frames) const;
+  bool holds(const HostLoop& loop, const StackFrames& frames) const;
 
  private:
   struct Line {
     std::uint64_t reads = 0;
-    std::uint64_t issued = 0;
+    std::uint64_t uploads = 0;
+    std::uint64_t issued = 0;  // with these
     bool is_model = false;
+    std::map<StringId, std::uint64_t> kernels;
     std::string source;
   };
   using Lines = std::map<std::uint32_t, Line>;
 
-  std::optional<std::size_t> frame_in(const Frames& frames) const;
+  std::optional<std::size_t> frame_in(const StackFrames& frames) const;
   bool takes_parts() const;
+  std::uint64_t turns_of(const Line& line) const;
   Lines::const_iterator line_that_decides() const;
+  std::optional<HostLoop> loop_that_reads() const;
+  std::optional<HostLoop> loop_that_collects() const;
   std::optional<HostLoop> loop_with_test(Lines::const_iterator test) const;
 
   FunctionOfFile function_;
@@ -80,6 +72,8 @@ class LoopOfFunction {
   Lines lines_;
   std::uint64_t sizes_ = 0;
   std::uint64_t reads_ = 0;
+  std::uint64_t most_of_stack_ = 0;  // reads on one stack
+  std::uint64_t read_once_ = 0;      // reads of which each call of the function makes one
 };
 
 }  // namespace synctrace

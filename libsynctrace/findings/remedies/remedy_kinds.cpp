@@ -27,8 +27,10 @@ constexpr double kLeastShareOnCpu = 0.05;
 // The turns of a loop touch a few items each; their kernels take the least time that a kernel can. One operation on all
 // items took 2 to 20 % of it (docs/measurements/wild.md).
 constexpr ShareRange kGpuOfOneOperation = {percent(20), percent(0), percent(70)};
+// torch._foreach_norm and the like still look at each tensor.
+constexpr ShareRange kHostOfForeach = {percent(25), percent(10), percent(40)};
 
-// Of backward a loop has a part alone.
+// A loop has only a part of backward.
 ShareRange without_part(Share part, const ShareRange& stays) {
   const auto of = [&](Share share) {
     return percent(static_cast<std::int32_t>(100 * (1 - part.fraction() * (1 - share.fraction()))));
@@ -101,9 +103,7 @@ const SourceLine& RemedyKinds::line_of(StackPlace place) {
   return known != lines_.end() ? known->second : lines_.emplace(place, places_.line_of(place)).first->second;
 }
 
-// The function whose operations JAX dispatches one by one at that line, and which could be compiled instead; else
-// empty.
-std::string RemedyKinds::dispatched_in(const SourceLine& where) const {
+std::string RemedyKinds::dispatched_at(const SourceLine& where) const {
   constexpr std::array<std::string_view, 4> kDispatch = {"/jax/_src/numpy/", "/jax/_src/random.py", "/jax/_src/lax/",
                                                          "/jax/_src/ops/"};
   const bool dispatches =
@@ -112,6 +112,26 @@ std::string RemedyKinds::dispatched_in(const SourceLine& where) const {
   if (!dispatches || only_uploads || frameworks_.of({&where}) != Framework::kJax) return {};
   const LaunchTarget target = targets_.of(where);
   return target.kind == LaunchTarget::Kind::kFunction ? target.name : std::string();
+}
+
+// Where the lines of a function dispatch operation by operation in each step, all of it is compiled.
+void RemedyKinds::find_dispatched(const DoneInRun& run, const StepsReport& loop) {
+  std::map<std::string, std::uint64_t> launches;
+  for (const DoneOnStack& each : run.stacks) {
+    if (number(each.place) == 0 || each.launches == 0) continue;
+    const std::string name = dispatched_at(line_of(each.place));
+    if (!name.empty() && name != "main" && name != loop.name) launches[name] += each.launches;
+  }
+  for (const auto& [name, count] : launches) {
+    if (count >= loop.figures.count) dispatched_.insert(name);
+  }
+}
+
+std::string RemedyKinds::dispatched_in(const SourceLine& where) const {
+  for (const ShownFrame& each : where.stack) {
+    if (dispatched_.contains(each.frame.function)) return each.frame.function;
+  }
+  return {};
 }
 
 bool RemedyKinds::is_needless(StackPlace place) {
@@ -130,15 +150,16 @@ Goes RemedyKinds::what_goes(StackPlace place) {
   const auto [known, is_new] = goes_.try_emplace(place, Goes::kNothing);  // it is asked for each event
   if (!is_new) return known->second;
   const bool all = loops_.at(place).loop != nullptr || read_that_goes(line_of(place)) != nullptr ||
-                   on_cpu(line_of(place)) != nullptr;
+                   on_cpu(line_of(place)) != nullptr || data_.at(place) != nullptr ||
+                   !dispatched_in(line_of(place)).empty();
   return known->second = all ? Goes::kAll : is_needless(place) ? Goes::kHostCode : Goes::kNothing;
 }
 
-std::optional<WhatStays> RemedyKinds::what_stays(StackPlace place) const {
+WhatStays RemedyKinds::what_stays(StackPlace place) const {
   const auto [loop, part] = loops_.at(place);
-  if (loop == nullptr || loop->kind == HostLoop::Turns::kRead) return std::nullopt;
+  if (loop == nullptr || loop->kind == HostLoop::Turns::kRead) return {};
   const ShareRange gpu = loop->kind == HostLoop::Turns::kTest ? kNothingStays : kGpuOfOneOperation;
-  return WhatStays{without_part(part, kNothingStays), without_part(part, gpu)};
+  return {without_part(part, loop->of_parameters ? kHostOfForeach : kNothingStays), without_part(part, gpu)};
 }
 
 const LibraryRemedy* RemedyKinds::read_that_goes(const SourceLine& where) const {
@@ -214,15 +235,29 @@ RemedyGroup RemedyKinds::group_on_cpu(const CpuFunction& function, double alone_
   return {RemedyKind::kOnGpu, function.file + ":" + function.function, nullptr, &function};
 }
 
+RemedyGroup RemedyKinds::group_of_data(const DataOfHost& data, double alone_share) const {
+  const bool is_known =
+      std::any_of(groups_.begin(), groups_.end(), [&](const RemedyGroup& group) { return group.data == &data; });
+  if (alone_share < kLeastShareOnCpu && !is_known) return {};
+  RemedyGroup group{RemedyKind::kHostData, data.file + ":" + data.function};
+  group.data = &data;
+  return group;
+}
+
 RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, double each_step) {
   if (site.key == key_of_all(site.key.place)) {
-    if (const HostLoop* loop = loops_.at(site.key.place).loop) {
+    const HostLoop* loop = loops_.at(site.key.place).loop;
+    const CpuFunction* function = on_cpu(line_of(site.key.place));
+    // What reads values one by one reads them at once; what copies data computes with it.
+    const bool reads_data = loop != nullptr && loop->kind == HostLoop::Turns::kRead && function != nullptr;
+    if (loop != nullptr && !reads_data) {
       const bool tests = loop->kind == HostLoop::Turns::kTest;
       return {tests ? RemedyKind::kTestLess : RemedyKind::kAllAtOnce, loop->function, nullptr, nullptr, loop};
     }
     const LibraryRemedy* library = read_that_goes(line_of(site.key.place));
     if (library != nullptr && site.fix == Fix::kDropCall) return {RemedyKind::kLibrary, {}, library};
-    if (const CpuFunction* function = on_cpu(line_of(site.key.place))) return group_on_cpu(*function, alone_share);
+    if (function != nullptr) return group_on_cpu(*function, alone_share);
+    if (const DataOfHost* data = data_.at(site.key.place)) return group_of_data(*data, alone_share);
   }
   const bool may_go = site.fix == Fix::kDeferRead || site.fix == Fix::kRemoveWait || site.fix == Fix::kSpeedUp ||
                       site.fix == Fix::kDropCall || site.fix == Fix::kGraph || site.fix == Fix::kAsyncCopy;
@@ -293,7 +328,7 @@ GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double
       group.kind == RemedyKind::kGraph || group.kind == RemedyKind::kLoopOfKernels ||
       group.kind == RemedyKind::kCompile || group.kind == RemedyKind::kFeed || group.kind == RemedyKind::kOptimizer ||
       group.kind == RemedyKind::kAllAtOnce || group.kind == RemedyKind::kTestLess || group.kind == RemedyKind::kOnGpu ||
-      group.kind == RemedyKind::kByIndex ||
+      group.kind == RemedyKind::kHostData || group.kind == RemedyKind::kByIndex ||
       (group.library != nullptr && (group.library->at == At::kLaunch || group.library->at == At::kMemory));
   return {entry->second, takes_all};
 }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -14,6 +14,7 @@
 #include "findings/libraries/library_remedy.h"
 #include "findings/remedies/cpu_work.h"
 #include "findings/remedies/frameworks.h"
+#include "findings/remedies/host_data.h"
 #include "findings/remedies/host_loops.h"
 #include "findings/remedies/launch_targets.h"
 #include "findings/remedies/needless_calls.h"
@@ -49,6 +50,7 @@ enum class RemedyKind : std::uint8_t {
   kOneGraph,   // what breaks the graph of a compiled model
   kOnGpu,      // a function computes on the CPU with what it copies from the GPU
   kAllAtOnce,  // a loop that takes one item after the other
+  kHostData,   // what the host makes and copies to the GPU in each step
   kTestLess,   // a loop that reads in each turn whether it is done
 };
 
@@ -60,6 +62,7 @@ struct RemedyGroup {
   const LibraryRemedy* library = nullptr;  // kLibrary
   const CpuFunction* on_cpu = nullptr;     // kOnGpu
   const HostLoop* loop = nullptr;          // kAllAtOnce, kTestLess
+  const DataOfHost* data = nullptr;        // kHostData
 };
 
 // Some call allocates memory that the host and the GPU share: cudaMallocManaged.
@@ -68,20 +71,23 @@ bool allocates_managed_memory(const Trace& trace);
 class RemedyKinds {
  public:
   // All must outlive the object.
-  RemedyKinds(const Trace& trace, StackPlaces& places, const StepsReport& loop)
+  RemedyKinds(const Trace& trace, const DoneInRun& run, StackPlaces& places, const StepsReport& loop)
       : trace_(trace),
         places_(places),
         frameworks_(trace),
         targets_(trace, loop, places.user_code()),
-        loops_(trace, places, loop),
-        cpu_work_(trace, places, loop),
-        has_managed_memory_(allocates_managed_memory(trace)) {}
+        loops_(trace, run, places, loop),
+        cpu_work_(trace, run, places, loop),
+        data_(run, cpu_work_, places, loop),
+        has_managed_memory_(allocates_managed_memory(trace)) {
+    find_dispatched(run, loop);
+  }
 
   // What whatif's GroupOf and WhatGoes ask for.
   GroupOfFix group_of(const FixSite& site, double alone_share, double each_step);
   Goes what_goes(StackPlace place);
-  // What stays of all that is done at a place when it goes; nothing: only what its fix leaves.
-  std::optional<WhatStays> what_stays(StackPlace place) const;
+  // What stays of all that is done at a place when it goes.
+  WhatStays what_stays(StackPlace place) const;
   // PyTorch's compiler would make that graph: of a module and its backward, not of an optimizer or of a loop.
   bool is_compiled(const FixSite& site);
 
@@ -94,6 +100,11 @@ class RemedyKinds {
 
  private:
   const SourceLine& line_of(StackPlace place);
+  // The function whose operations JAX dispatches one by one at that line, and which could be compiled instead; else
+  // empty.
+  std::string dispatched_at(const SourceLine& where) const;
+  void find_dispatched(const DoneInRun& run, const StepsReport& loop);
+  // Such a function that the line is in, or is called by; else empty.
   std::string dispatched_in(const SourceLine& where) const;
   // The row of a library by which all host code of that line goes; null: none.
   const LibraryRemedy* host_code_that_goes(const SourceLine& where) const;
@@ -106,6 +117,7 @@ class RemedyKinds {
   RemedyGroup launch_group(const FixSite& site, double each_step);
   RemedyGroup python_launch_group(const SourceLine& where, double each_step);
   RemedyGroup group_on_cpu(const CpuFunction& function, double alone_share) const;
+  RemedyGroup group_of_data(const DataOfHost& data, double alone_share) const;
   RemedyGroup group_by_fix(const FixSite& site, double alone_share, double each_step);
 
   const Trace& trace_;
@@ -114,7 +126,9 @@ class RemedyKinds {
   const LaunchTargets targets_;
   const HostLoops loops_;
   const CpuWork cpu_work_;
+  const HostData data_;
   const bool has_managed_memory_;
+  std::set<std::string> dispatched_;  // functions
   SourceLine obstacle_;
   std::vector<RemedyGroup> groups_ = {{}};
   std::map<std::tuple<RemedyKind, std::string, std::uint32_t, std::string>, std::uint32_t> numbers_;

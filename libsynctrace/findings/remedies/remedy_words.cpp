@@ -143,11 +143,39 @@ RemedyWords all_at_once(Framework framework, const HostLoop& loop) {
             part};
   RemedyWords words{format_text("Do {} turns of a loop in one operation", loop.turns), {}, part};
   words.to_type.push_back(
-      format_text("{} {} times in each step: give the whole tensor to one operation", where, loop.turns));
-  words.to_type.push_back(
-      format_text("what the host must see: one {} in front of the loop, not one in each turn", read));
+      loop.of_parameters
+          ? format_text("{} {} times in each step: all tensors in one list, torch._foreach_norm(tensors)", where,
+                        loop.turns)
+      : framework == Framework::kJax
+          ? format_text("{} {} times in each step: a function of one item, jax.jit(jax.vmap(function))", where,
+                        loop.turns)
+          : format_text("{} {} times in each step: give the whole tensor to one operation", where, loop.turns));
+  if (loop.reads)
+    words.to_type.push_back(
+        format_text("what the host must see: one {} in front of the loop, not one in each turn", read));
+  else if (loop.runs_modules)
+    words.to_type.push_back("modules of one shape: their weights in one tensor, and torch.bmm or torch.einsum");
   if (only_reports(name)) words.to_type.push_back(format_text("if {} only reports: run it every 50 steps", name));
   return words;
+}
+
+RemedyWords host_data(const DataOfHost& data) {
+  const std::string name = function_text(data.function);
+  switch (data.made) {
+    case DataOfHost::Made::kInForward:
+      return {
+          format_text("Keep the tensors that {} builds", name),
+          {format_text("make what line {} copies once, in __init__: self.register_buffer(\"name\", tensor)", data.line),
+           "what depends on the batch: torch operations on the GPU, as torch.arange(n, device=x.device)"}};
+    case DataOfHost::Made::kInLoader:
+      return {format_text("Let workers make the samples of {}", name),
+              {format_text("{} returns CPU tensors: no device=, no .cuda() there", name),
+               "DataLoader(..., num_workers=4, pin_memory=True); batch.to(device, non_blocking=True) in the loop"}};
+    case DataOfHost::Made::kInStep: break;
+  }
+  return {format_text("Have ready what {} makes in each step", name),
+          {"make it for the next step in a thread, while this one runs",
+           "or hold the data on the GPU, and index it there: then nothing is copied"}};
 }
 
 // "if change.item() < tol:" in every tenth turn alone.
@@ -280,6 +308,7 @@ RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines&
     case RemedyKind::kOnGpu: return on_gpu(framework, *group.on_cpu);
     case RemedyKind::kAllAtOnce: return all_at_once(framework, *group.loop);
     case RemedyKind::kTestLess: return test_less(*group.loop);
+    case RemedyKind::kHostData: return host_data(*group.data);
     case RemedyKind::kOnHost: return on_host(framework, lines.front());
     case RemedyKind::kHostCode: return host_code(lines);
     case RemedyKind::kCompile: return compile_words(framework, group.function, lines);

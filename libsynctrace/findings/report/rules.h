@@ -40,6 +40,7 @@ inline constexpr Rule kGraphBreakRule{"ST055", "graph-break"};
 inline constexpr Rule kCollectionRule{"ST056", "python-gc"};
 inline constexpr Rule kSharedGpuRule{"ST057", "shared-gpu"};
 inline constexpr Rule kHostLoopRule{"ST058", "host-loop"};
+inline constexpr Rule kHostDataRule{"ST059", "host-data"};
 // Rules of a job, never of one rank alone: how its ranks exchange data.
 inline constexpr Rule kRankWaitRule{"ST060", "rank-wait"};
 inline constexpr Rule kSmallCollectivesRule{"ST061", "small-collectives"};

@@ -58,7 +58,7 @@ class Explain(unittest.TestCase):
 
     def test_for_programs(self):
         explanations = json.loads(self.ok("--format", "json"))["explanations"]
-        self.assertEqual(len([one for one in explanations if one["kind"] == "rule"]), 36)
+        self.assertEqual(len([one for one in explanations if one["kind"] == "rule"]), 37)
         self.assertEqual(len([one for one in explanations if one["kind"] == "verdict"]), 11)
         one, = json.loads(self.ok("--format", "json", "ST004"))["explanations"]
         self.assertEqual((one["id"], one["name"]), ("ST004", "polling"))
@@ -73,7 +73,7 @@ class Explain(unittest.TestCase):
 
     def test_unknown_names(self):
         for name, sentence in {
-                "ST059": "there is no rule or verdict 'ST059'; did you mean 'ST050'?",
+                "ST064": "there is no rule or verdict 'ST064'; did you mean 'ST004'?",
                 "scaler-read": "there is no rule or verdict 'scaler-read'; did you mean 'scalar-read'?",
                 "lanch-bound": "there is no rule or verdict 'lanch-bound'; did you mean 'launch-bound'?",
                 "nonsense-entirely": "there is no rule or verdict 'nonsense-entirely'; synctrace explain lists them.",

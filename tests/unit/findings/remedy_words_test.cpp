@@ -16,8 +16,11 @@ ShownFix at(const std::string& source) {
   return fix;
 }
 
-RemedyGroup group(RemedyKind kind, std::string function = {}, std::uint32_t line = 0, const HostLoop* loop = nullptr) {
-  return {kind, std::move(function), nullptr, line, loop};
+RemedyGroup group(RemedyKind kind, std::string function = {}) {
+  RemedyGroup group;
+  group.kind = kind;
+  group.function = std::move(function);
+  return group;
 }
 
 RemedyWords words(RemedyKind kind, Framework framework, const std::vector<std::string>& sources) {
@@ -214,33 +217,70 @@ TEST_CASE("what breaks a compiled model's graph goes, or stays a tensor") {
 }
 
 TEST_CASE("a loop over items is one operation, or one copy, and a report that is made less often") {
-  const auto say = [&](const std::string& function, bool computes) {
-    const HostLoop loop{"/home/user/train.py", function, 28, 35, 128, computes};
-    ShownFix fix = at("tokens = ids[row].tolist()");
-    fix.where.function = function;
-    return remedy_words(group(RemedyKind::kAllAtOnce, {}, 0, &loop), Framework::kPyTorch, {fix});
+  HostLoop loop{"/home/user/train.py", "Ban.__call__", 28, 35, 128, HostLoop::Turns::kCompute};
+  const auto say = [&](Framework framework = Framework::kPyTorch) {
+    RemedyGroup of_loop = group(RemedyKind::kAllAtOnce);
+    of_loop.loop = &loop;
+    return remedy_words(of_loop, framework, {at("tokens = ids[row].tolist()")});
   };
-  const RemedyWords ban = say("Ban.__call__", true);
+  const RemedyWords ban = say();
   CHECK(ban.title == "Do 128 turns of a loop in one operation");
   REQUIRE(ban.to_type.size() == 2);
   CHECK(ban.to_type[0] == "lines 28 to 35 run 128 times in each step: give the whole tensor to one operation");
   CHECK(ban.to_type[1].find(".tolist()") != std::string::npos);
   CHECK(ban.part.part() == 127);
   CHECK(ban.part.whole() == 128);
-  CHECK(say("watch_gradients", true).to_type.back() == "if watch_gradients only reports: run it every 50 steps");
-  const RemedyWords reads = say("pick", false);
-  CHECK(reads.title == "Read the 128 values of a loop at once");
-  CHECK(reads.to_type.size() == 1);
+  CHECK(say(Framework::kJax).to_type[0].ends_with("jax.jit(jax.vmap(function))"));
+  loop.of_parameters = true;
+  CHECK(say().to_type[0].ends_with("all tensors in one list, torch._foreach_norm(tensors)"));
+  loop.of_parameters = false;
+  loop.function = "watch_gradients";
+  CHECK(say().to_type.back() == "if watch_gradients only reports: run it every 50 steps");
+  loop.function = "Heads.forward";
+  loop.reads = false;
+  loop.runs_modules = true;
+  CHECK(say().to_type.back().find("torch.bmm") != std::string::npos);
+  loop.kind = HostLoop::Turns::kRead;
+  CHECK(say().title == "Read the 128 values of a loop at once");
+  CHECK(say().to_type.size() == 1);
+}
+
+TEST_CASE("what ends a loop is tested in every tenth turn, with what computes it") {
+  HostLoop loop{"/home/user/train.py", "solve", 41, 43, 60, HostLoop::Turns::kTest};
+  loop.test = "if change.item() < self.tol:";
+  RemedyGroup of_loop = group(RemedyKind::kTestLess);
+  of_loop.loop = &loop;
+  const RemedyWords words = remedy_words(of_loop, Framework::kPyTorch, {at(loop.test)});
+  CHECK(words.title == "Test in every tenth turn whether solve is done");
+  REQUIRE(words.to_type.size() == 3);
+  CHECK(words.to_type[0] == "if turn % 10 == 9 and change.item() < self.tol:");
+  CHECK(words.to_type[1] == "line 41 too: only where turn % 10 == 9");
+  CHECK(words.part.fraction() == 0.9);
 }
 
 TEST_CASE("what a function computes on the CPU with data of the GPU is to be computed there") {
-  ShownFix fix = at("order = np.argsort(-sims)");
-  fix.where.function = "Index.search";
-  const RemedyWords torch = remedy_words(group(RemedyKind::kOnGpu, {}, 73), Framework::kPyTorch, {fix});
+  const CpuFunction function{"/home/user/train.py", "Index.search", 73, 73};
+  RemedyGroup on_cpu = group(RemedyKind::kOnGpu);
+  on_cpu.on_cpu = &function;
+  const RemedyWords torch = remedy_words(on_cpu, Framework::kPyTorch, {at("order = np.argsort(-sims)")});
   CHECK(torch.title == "Compute Index.search on the GPU");
   CHECK(torch.to_type.front().starts_with("keep what line 73 copies to the CPU: torch operations"));
-  CHECK(remedy_words(group(RemedyKind::kOnGpu, {}, 73), Framework::kCupy, {fix}).to_type.front().find("cupy") !=
-        std::string::npos);
+  CHECK(remedy_words(on_cpu, Framework::kCupy, {at("x")}).to_type.front().find("cupy") != std::string::npos);
+}
+
+TEST_CASE("data that the host makes is kept in a model, made by workers, or made ahead") {
+  DataOfHost data{"/home/user/train.py", "Bias.forward", 57, DataOfHost::Made::kInForward};
+  const auto say = [&] {
+    RemedyGroup of_data = group(RemedyKind::kHostData);
+    of_data.data = &data;
+    return remedy_words(of_data, Framework::kPyTorch, {at("index = index.to(device)")});
+  };
+  CHECK(say().title == "Keep the tensors that Bias.forward builds");
+  CHECK(say().to_type.front().find("self.register_buffer(") != std::string::npos);
+  data.made = DataOfHost::Made::kInLoader;
+  CHECK(say().to_type.back().find("num_workers=") != std::string::npos);
+  data.made = DataOfHost::Made::kInStep;
+  CHECK(say().title == "Have ready what Bias.forward makes in each step");
 }
 
 TEST_CASE("a loader of the GPU's tensors gets no workers, and managed memory no deleted wait") {

@@ -17,7 +17,6 @@ TEST_CASE("a graph that a compiler makes keeps a part of the host time, and its 
   REQUIRE(program.sites[1].fix == Fix::kGraph);
   const auto end_ns = [&] { return fixed_in_lane_1(program).latest.at[1]; };
   const Nanoseconds captured_ns = end_ns();
-  program.sites[1].leaves = true;
   program.sites[1].stays.is_compiled = true;
   CHECK(end_ns() == captured_ns);
   program.sites[1].stays.host.usual = percent(90);  // then the host is slower than the kernels
