@@ -41,8 +41,8 @@ struct SampledTime {
     span.end_ns = std::max(span.end_ns, sample.span.end_ns);
   }
   Nanoseconds each_ns() const {
-    constexpr std::uint64_t kFewestSamples = 20;
-    return count < kFewestSamples ? 0 : span.length_ns() / static_cast<Nanoseconds>(count);
+    constexpr std::uint64_t kFewestOfThread = 20;
+    return count < kFewestOfThread ? 0 : span.length_ns() / static_cast<Nanoseconds>(count);
   }
 };
 
