@@ -18,10 +18,9 @@ bool is_of_engine(const ResolvedFrame& frame) {
   return frame.kind != FrameKind::kPython && has_part(frame.function, "Engine::thread_");
 }
 
-// Python's call of backward, or a thread on which the engine runs it.
-bool runs_backward(const ResolvedFrame& frame) {
-  if (frame.kind != FrameKind::kPython) return is_of_engine(frame);
-  return has_part(frame.file, "/torch/autograd/") && !frame.file.ends_with("/function.py");
+bool calls_backward(const ResolvedFrame& frame) {
+  return frame.kind == FrameKind::kPython && has_part(frame.file, "/torch/autograd/") &&
+         !frame.file.ends_with("/function.py");
 }
 
 bool is_within(Nanoseconds t, const std::vector<TimeSpan>& spans) {
@@ -58,8 +57,8 @@ DoneInRun done_in_run(const Trace& trace, const Correlation& correlation, const 
   std::map<ThreadId, std::vector<TimeSpan>> calls;
   for (const Call& call : trace.calls) {
     calls[call.thread].push_back(call.span);
-    if (number(call.stack) != 0) stacks[call.thread].insert(call.stack);
     if (number(call.stack) == 0 || !is_copy(call.category)) continue;
+    stacks[call.thread].insert(call.stack);
     if (goes_to_host(call.copy_kind)) ++done[call.stack].reads;
     if (!comes_from_host(call.copy_kind)) continue;
     ++done[call.stack].uploads;
@@ -76,17 +75,6 @@ DoneInRun done_in_run(const Trace& trace, const Correlation& correlation, const 
     ++there.launches;
     if (const auto work = correlation.first_work_of({true, row})) ++there.kernels[trace.operations[*work].name];
   }
-  // A launch's stack may end in Python; another one of its thread tells that it is the engine's.
-  std::set<StackId> of_engines;
-  for (const auto& [thread, of_thread] : stacks) {
-    const bool is_engines = std::any_of(of_thread.begin(), of_thread.end(), [&](StackId stack) {
-      const StackFrames frames = resolve_stack(trace, stack);
-      return std::any_of(frames.begin(), frames.end(), is_of_engine);
-    });
-    if (!is_engines) continue;
-    of_engines.insert(of_thread.begin(), of_thread.end());
-    run.in_backward += launches[thread];
-  }
   for (auto& [thread, spans] : calls) {
     std::sort(spans.begin(), spans.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
   }
@@ -99,11 +87,24 @@ DoneInRun done_in_run(const Trace& trace, const Correlation& correlation, const 
       run.samples += sample.count;
   }
   for (const auto& [thread, time] : sampled) run.a_sample_ns = std::max(run.a_sample_ns, time.each_ns());
+  std::set<StackId> of_engine;
   for (auto& [stack, there] : done) {
     there.frames = resolve_stack(trace, stack);
+    if (std::any_of(there.frames.begin(), there.frames.end(), is_of_engine)) of_engine.insert(stack);
+  }
+  // A launch's stack may end in Python; another one of its thread tells that it is the engine's.
+  std::set<StackId> of_its_threads;
+  for (const auto& [thread, of_thread] : stacks) {
+    const bool is_engines =
+        std::any_of(of_thread.begin(), of_thread.end(), [&](StackId stack) { return of_engine.contains(stack); });
+    if (!is_engines) continue;
+    of_its_threads.insert(of_thread.begin(), of_thread.end());
+    run.in_backward += launches[thread];
+  }
+  for (auto& [stack, there] : done) {
     there.place = places.place_of(stack);
     there.is_backward =
-        of_engines.contains(stack) || std::any_of(there.frames.begin(), there.frames.end(), runs_backward);
+        of_its_threads.contains(stack) || std::any_of(there.frames.begin(), there.frames.end(), calls_backward);
     run.stacks.push_back(std::move(there));
   }
   return run;
