@@ -29,6 +29,10 @@ bool is_float32_matmul(const KernelClass& what) noexcept {
   return what.kind == KernelKind::kMatmul && what.precision == KernelPrecision::kFloat32;
 }
 
+bool is_float32_attention(const KernelClass& what) noexcept {
+  return what.kind == KernelKind::kAttention && what.precision == KernelPrecision::kFloat32;
+}
+
 bool is_tf32_product(const KernelClass& what) noexcept {
   return (is_product(what) || what.kind == KernelKind::kRecurrent) && what.precision == KernelPrecision::kTf32;
 }
@@ -86,7 +90,9 @@ ShareRange stays_when_fused(const KernelClass& what, Share part) {
 
 // Seven programs. Casts are new work, and what lies around products reads and writes half as much. Products that were
 // in float32 gain what TF32 gains, and little more.
+// Attention in float32: two programs.
 ShareRange stays_in_bfloat16(const KernelClass& what) {
+  if (is_float32_attention(what)) return {percent(13), percent(8), percent(30)};
   if (!is_tf32_product(what)) return stays_in_tf32(what);
   return {percent(58), percent(36), percent(75)};
 }

@@ -10,6 +10,7 @@
 namespace synctrace {
 
 bool is_float32_matmul(const KernelClass& what) noexcept;
+bool is_float32_attention(const KernelClass& what) noexcept;
 bool is_tf32_product(const KernelClass& what) noexcept;  // also a convolution or a recurrent layer
 bool is_tf32_convolution(const KernelClass& what) noexcept;
 // Products that cuDNN makes of a convolution's gradient, and what gathers them.

@@ -27,6 +27,10 @@ constexpr double kLeastShareOnCpu = 0.05;
 // The turns of a loop touch a few items each; their kernels take the least time that a kernel can. One operation on all
 // items took 2 to 20 % of it (docs/measurements/wild.md).
 constexpr ShareRange kGpuOfOneOperation = {percent(20), percent(0), percent(70)};
+// What computes on the GPU copies nothing to the host and back.
+constexpr ShareRange kGpuOfCopies = {percent(10), percent(0), percent(60)};
+// Data that is made ahead is still copied; what is kept on the GPU is not.
+constexpr ShareRange kGpuOfData = {percent(0), percent(0), percent(100)};
 // torch._foreach_norm and the like still look at each tensor.
 constexpr ShareRange kHostOfForeach = {percent(25), percent(10), percent(40)};
 
@@ -155,9 +159,14 @@ Goes RemedyKinds::what_goes(StackPlace place) {
   return known->second = all ? Goes::kAll : is_needless(place) ? Goes::kHostCode : Goes::kNothing;
 }
 
-WhatStays RemedyKinds::what_stays(StackPlace place) const {
+WhatStays RemedyKinds::what_stays(StackPlace place) {
   const auto [loop, part] = loops_.at(place);
-  if (loop == nullptr || loop->kind == HostLoop::Turns::kRead) return {};
+  const CpuFunction* function = on_cpu(line_of(place));
+  if (loop == nullptr || (loop->kind == HostLoop::Turns::kRead && function != nullptr)) {
+    if (function != nullptr) return {kNothingStays, kGpuOfCopies};
+    return data_.at(place) != nullptr ? WhatStays{kNothingStays, kGpuOfData} : WhatStays{};
+  }
+  if (loop->kind == HostLoop::Turns::kRead) return {};
   const ShareRange gpu = loop->kind == HostLoop::Turns::kTest ? kNothingStays : kGpuOfOneOperation;
   return {without_part(part, loop->of_parameters ? kHostOfForeach : kNothingStays), without_part(part, gpu)};
 }

@@ -87,7 +87,7 @@ class RemedyKinds {
   GroupOfFix group_of(const FixSite& site, double alone_share, double each_step);
   Goes what_goes(StackPlace place);
   // What stays of all that is done at a place when it goes.
-  WhatStays what_stays(StackPlace place) const;
+  WhatStays what_stays(StackPlace place);
   // PyTorch's compiler would make that graph: of a module and its backward, not of an optimizer or of a loop.
   bool is_compiled(const FixSite& site);
 

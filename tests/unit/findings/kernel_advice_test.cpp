@@ -235,6 +235,13 @@ TEST_CASE("bfloat16 is for many products, a GPU that is the limit, and a program
                   "Linear.forward");
   CHECK(has(matmuls.rules(), "ST074"));
 
+  Program attention;  // its kernels are few in TF32, and most in float32
+  attention.forward(kTf32Conv);
+  attention.forward(kTanh, kTrain, "gelu", 60);
+  CHECK(!has(attention.rules(), "ST074"));
+  attention.forward("fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention)", kTrain, "attend", 40);
+  CHECK(has(attention.rules(), "ST074"));
+
   Program half;
   half.forward(kTf32Conv);
   half.forward("nvjet_tst_128x256_TNT");
