@@ -22,7 +22,7 @@ std::string bytes_text(std::uint64_t bytes) {
   if (bytes < 1024) return format_text("{} B", bytes);
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
-  for (; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  for (; value >= 999.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   return format_text("{:.1f} {}", value, kUnits[unit]);
 }
 
