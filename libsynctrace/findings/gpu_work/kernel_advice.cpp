@@ -344,8 +344,7 @@ class Adviser {
   // Casts are more launches, so the host must have time to spare.
   void bfloat16() {
     const Nanoseconds in_tf32_ns = times_.sum(is_tf32_product);
-    const Nanoseconds in_float32_ns = add_saturated(times_.sum(is_float32_matmul), times_.sum(is_float32_attention));
-    const Nanoseconds products_ns = add_saturated(in_tf32_ns, in_float32_ns);
+    const Nanoseconds products_ns = add_saturated(in_tf32_ns, times_.sum(is_float32_product));
     if (!is_gpu_limit_ || !has_fast_tf32(device_)) return;
     if (is_most(times_.sum(has_16_bits), kFew) || !is_most(in_tf32_ns, kFew) || !is_most(products_ns, kManyProducts))
       return;

@@ -29,8 +29,9 @@ bool is_float32_matmul(const KernelClass& what) noexcept {
   return what.kind == KernelKind::kMatmul && what.precision == KernelPrecision::kFloat32;
 }
 
-bool is_float32_attention(const KernelClass& what) noexcept {
-  return what.kind == KernelKind::kAttention && what.precision == KernelPrecision::kFloat32;
+bool is_float32_product(const KernelClass& what) noexcept {
+  return is_float32_matmul(what) ||
+         (what.kind == KernelKind::kAttention && what.precision == KernelPrecision::kFloat32);
 }
 
 bool is_tf32_product(const KernelClass& what) noexcept {
@@ -92,7 +93,7 @@ ShareRange stays_when_fused(const KernelClass& what, Share part) {
 // in float32 gain what TF32 gains, and little more.
 // Attention in float32: two programs.
 ShareRange stays_in_bfloat16(const KernelClass& what) {
-  if (is_float32_attention(what)) return {percent(13), percent(8), percent(30)};
+  if (is_float32_product(what) && what.kind == KernelKind::kAttention) return {percent(13), percent(8), percent(30)};
   if (!is_tf32_product(what)) return stays_in_tf32(what);
   return {percent(58), percent(36), percent(75)};
 }

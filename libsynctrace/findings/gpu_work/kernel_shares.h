@@ -10,8 +10,8 @@
 namespace synctrace {
 
 bool is_float32_matmul(const KernelClass& what) noexcept;
-bool is_float32_attention(const KernelClass& what) noexcept;
-bool is_tf32_product(const KernelClass& what) noexcept;  // also a convolution or a recurrent layer
+bool is_float32_product(const KernelClass& what) noexcept;  // also attention
+bool is_tf32_product(const KernelClass& what) noexcept;     // also a convolution or a recurrent layer
 bool is_tf32_convolution(const KernelClass& what) noexcept;
 // Products that cuDNN makes of a convolution's gradient, and what gathers them.
 bool may_be_a_gradient(const KernelClass& what) noexcept;

@@ -228,6 +228,7 @@ void JobFindings::Parts::add_remedy(const BlameRow& row, JobCause& cause) const 
     for (const Remedy& remedy : looked.remedies) {
       // Rare slow steps of a rank, and what its kernels compute, are no difference between ranks.
       if (remedy.fix == Fix::kLikeOthers || remedy.fix == Fix::kKernels) continue;
+      if (remedy.rule == &kHostDataRule) continue;  // the other ranks make the same data in less time
       const bool is_there = std::any_of(remedy.fixes.begin(), remedy.fixes.end(), [&](const ShownFix& fix) {
         return fix.key == key ||
                (fix.where.known() && fix.where.file == cause.where.file && fix.where.line == cause.where.line);

@@ -57,7 +57,7 @@ HostData::HostData(const DoneInRun& run, const CpuWork& on_cpu, const StackPlace
   if (steps.figures.count == 0) return;
   find_copying(run, on_cpu, places, steps);
   find_called(run, places, steps);
-  if (!functions_.empty()) find_places(run);
+  if (!functions_.empty()) find_places(run, on_cpu);
 }
 
 // A function that copies what others made has nothing of its own to make ready: a faster copy is another change.
@@ -83,7 +83,8 @@ void HostData::find_copying(const DoneInRun& run, const CpuWork& on_cpu, const S
     data.line = std::max(data.line, own->line);
   }
   for (const DoneOnStack& each : run.stacks) {
-    if (const DataOfHost* data = data_on(each.frames)) done[{data->file, data->function}].samples += each.samples;
+    if (const DataOfHost* data = data_on(each.frames, on_cpu))
+      done[{data->file, data->function}].samples += each.samples;
   }
   std::erase_if(functions_, [&](const auto& each) {
     const Done& of = done.at(each.first);
@@ -94,9 +95,9 @@ void HostData::find_copying(const DoneInRun& run, const CpuWork& on_cpu, const S
 }
 
 // The function whose data is made on that stack; null: none, or it is past the last copy, or a model's.
-const DataOfHost* HostData::data_on(const StackFrames& frames) const {
+const DataOfHost* HostData::data_on(const StackFrames& frames, const CpuWork& on_cpu) const {
   for (const ResolvedFrame& frame : frames) {
-    if (runs_a_model(frame) || runs_samples(frame)) return nullptr;
+    if (runs_a_model(frame) || runs_samples(frame) || on_cpu.has(frame.file, frame.function)) return nullptr;
     const auto known = functions_.find({frame.file, frame.function});
     if (known == functions_.end()) continue;
     const bool in_loader = known->second.made == DataOfHost::Made::kInLoader;
@@ -130,7 +131,7 @@ void HostData::find_called(const DoneInRun& run, const StackPlaces& places, cons
 }
 
 // What goes with the data: the host's time up to the last copy. What launches kernels there works for the model.
-void HostData::find_places(const DoneInRun& run) {
+void HostData::find_places(const DoneInRun& run, const CpuWork& on_cpu) {
   struct AtPlace {
     std::uint64_t all = 0;
     std::uint64_t of_data = 0;
@@ -140,7 +141,7 @@ void HostData::find_places(const DoneInRun& run) {
   for (const DoneOnStack& each : run.stacks) {
     AtPlace& there = found[each.place];
     there.all += each.all();
-    const DataOfHost* data = data_on(each.frames);
+    const DataOfHost* data = data_on(each.frames, on_cpu);
     if (data == nullptr) continue;
     there.of_data += data->made == DataOfHost::Made::kInLoader ? each.all() : each.samples + each.uploads;
     there.data = data;

@@ -39,8 +39,8 @@ class HostData {
  private:
   void find_copying(const DoneInRun& run, const CpuWork& on_cpu, const StackPlaces& places, const StepsReport& steps);
   void find_called(const DoneInRun& run, const StackPlaces& places, const StepsReport& steps);
-  void find_places(const DoneInRun& run);
-  const DataOfHost* data_on(const StackFrames& frames) const;
+  void find_places(const DoneInRun& run, const CpuWork& on_cpu);
+  const DataOfHost* data_on(const StackFrames& frames, const CpuWork& on_cpu) const;
 
   std::map<FunctionOfFile, DataOfHost> functions_;
   std::unordered_map<StackPlace, const DataOfHost*> places_;
