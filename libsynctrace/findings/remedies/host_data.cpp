@@ -83,6 +83,14 @@ void HostData::find_copying(const DoneInRun& run, const CpuWork& on_cpu, const S
     data.line = std::max(data.line, own->line);
   }
   for (const DoneOnStack& each : run.stacks) {
+    const auto model = std::find_if(each.frames.begin(), each.frames.end(), runs_a_model);
+    for (auto frame = model; frame != each.frames.end(); ++frame) {
+      const auto caller = functions_.find({frame->file, frame->function});
+      // A step that calls the model copies a batch, and makes none.
+      if (caller != functions_.end() && caller->second.made == DataOfHost::Made::kInStep) functions_.erase(caller);
+    }
+  }
+  for (const DoneOnStack& each : run.stacks) {
     if (const DataOfHost* data = data_on(each.frames, on_cpu))
       done[{data->file, data->function}].samples += each.samples;
   }
