@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "base/shares.h"
+#include "model/stream_order.h"
 
 namespace synctrace {
 namespace {
 
 constexpr std::uint32_t kFewestWithStack = 3;  // launches with a stack
 constexpr Share kAgree = percent(90);
-constexpr std::uint32_t kUnknownRow = 0xffffffff;
 
 // What launches have in common that come from one line.
 struct Position {
@@ -35,7 +35,7 @@ struct PositionHash {
 // nothing is said.
 struct Seen {
   std::uint64_t line = 0;
-  std::uint32_t row = kUnknownRow;  // a launch from that line
+  std::uint32_t row = kNoRow;  // a launch from that line
   std::uint32_t there = 0;
   std::uint32_t all = 0;
 
@@ -101,7 +101,7 @@ class Finder {
     const StackTraits traits = stacks_.traits(trace_.launches[row].stack);
     for (int either = 0; either < 2; ++either, position.ordinal = 0) {
       Seen& seen = seen_[position];
-      if (seen.row == kUnknownRow && traits.user) seen = {traits.user_line, row, 0, seen.all};
+      if (seen.row == kNoRow && traits.user) seen = {traits.user_line, row, 0, seen.all};
       ++seen.all;
       if (traits.user && traits.user_line == seen.line) ++seen.there;
     }
@@ -110,7 +110,7 @@ class Finder {
   std::uint32_t usual_at(std::uint32_t row, Position position) const {
     for (int either = 0; either < 2; ++either, position.ordinal = 0) {
       const auto found = seen_.find(position);
-      if (found != seen_.end() && found->second.row != kUnknownRow && found->second.agrees()) return found->second.row;
+      if (found != seen_.end() && found->second.row != kNoRow && found->second.agrees()) return found->second.row;
     }
     return row;
   }

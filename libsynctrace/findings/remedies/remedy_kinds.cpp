@@ -21,8 +21,8 @@ constexpr double kLaunchesOfFused = 8;
 constexpr double kCopiesOfALoop = 8;
 // Host code that saves less, if it were twice as fast, is one of many lines.
 constexpr double kLeastHostShare = 0.1;
-// A function that computes on the CPU has a line that takes so much; its other lines go with it.
-constexpr double kLeastShareOnCpu = 0.05;
+// A function that goes whole has a line that takes so much; its other lines go with it.
+constexpr double kLeastShareOfFunction = 0.05;
 
 // The turns of a loop touch a few items each; their kernels take the least time that a kernel can. One operation on all
 // items took 2 to 20 % of it (docs/measurements/wild.md).
@@ -122,7 +122,10 @@ std::string RemedyKinds::dispatched_at(const SourceLine& where) const {
 void RemedyKinds::find_dispatched(const DoneInRun& run, const StepsReport& loop) {
   std::map<std::string, std::uint64_t> launches;
   for (const DoneOnStack& each : run.stacks) {
-    if (number(each.place) == 0 || each.launches == 0) continue;
+    const bool is_jaxs = std::any_of(each.frames.begin(), each.frames.end(), [](const ResolvedFrame& frame) {
+      return frame.file.find("/jax/_src/") != std::string::npos;
+    });
+    if (number(each.place) == 0 || each.launches == 0 || !is_jaxs) continue;
     const std::string name = dispatched_at(line_of(each.place));
     if (!name.empty() && name != "main" && name != loop.name) launches[name] += each.launches;
   }
@@ -140,35 +143,64 @@ std::string RemedyKinds::dispatched_in(const SourceLine& where) const {
 
 bool RemedyKinds::is_needless(StackPlace place) {
   const SourceLine& where = line_of(place);
-  return !needless_calls(where).empty() || computes_for_host(where) || !dispatched_in(where).empty() ||
-         host_code_that_goes(where) != nullptr;
+  return !needless_calls(where).empty() || computes_for_host(where) || host_code_that_goes(where) != nullptr;
 }
 
-const CpuFunction* RemedyKinds::on_cpu(const SourceLine& where) const {
+const CpuFunction* RemedyKinds::function_on_cpu(const SourceLine& where) const {
   const Framework framework = frameworks_.of({&where});
   const bool has_gpu_arrays = framework == Framework::kPyTorch || framework == Framework::kCupy;
   return has_gpu_arrays && !where.through.known() ? cpu_work_.of(where) : nullptr;
 }
 
+// The change by which all that is done at a place goes; kNone: there is none.
+const RemedyGroup& RemedyKinds::whole_at(StackPlace place) {
+  const auto [known, is_new] = wholes_.try_emplace(place);  // it is asked for each event
+  return is_new ? known->second = find_whole(place) : known->second;
+}
+
+RemedyGroup RemedyKinds::find_whole(StackPlace place) {
+  RemedyGroup whole;
+  const SourceLine& where = line_of(place);
+  const HostLoop* loop = loops_.at(place).loop;
+  const CpuFunction* on_cpu = function_on_cpu(where);
+  // What reads values one by one reads them at once; what copies data computes with it.
+  if (loop != nullptr && (loop->kind != HostLoop::Turns::kRead || on_cpu == nullptr)) {
+    whole.kind = loop->kind == HostLoop::Turns::kTest ? RemedyKind::kTestLess : RemedyKind::kAllAtOnce;
+    whole.function = loop->function;
+    whole.loop = loop;
+  } else if (const LibraryRemedy* library = read_that_goes(where)) {
+    whole.kind = RemedyKind::kLibrary;
+    whole.library = library;
+  } else if (on_cpu != nullptr) {
+    whole.kind = RemedyKind::kOnGpu;
+    whole.function = on_cpu->file + ":" + on_cpu->function;
+    whole.on_cpu = on_cpu;
+  } else if (const DataOfHost* data = data_.at(place)) {
+    whole.kind = RemedyKind::kHostData;
+    whole.function = data->file + ":" + data->function;
+    whole.data = data;
+  } else if (std::string function = dispatched_in(where); !function.empty()) {
+    whole.kind = RemedyKind::kCompile;
+    whole.function = std::move(function);
+  }
+  return whole;
+}
+
 Goes RemedyKinds::what_goes(StackPlace place) {
-  const auto [known, is_new] = goes_.try_emplace(place, Goes::kNothing);  // it is asked for each event
-  if (!is_new) return known->second;
-  const bool all = loops_.at(place).loop != nullptr || read_that_goes(line_of(place)) != nullptr ||
-                   on_cpu(line_of(place)) != nullptr || data_.at(place) != nullptr ||
-                   !dispatched_in(line_of(place)).empty();
-  return known->second = all ? Goes::kAll : is_needless(place) ? Goes::kHostCode : Goes::kNothing;
+  if (whole_at(place).kind != RemedyKind::kNone) return Goes::kAll;
+  const auto [known, is_new] = needless_.try_emplace(place, false);
+  if (is_new) known->second = is_needless(place);
+  return known->second ? Goes::kHostCode : Goes::kNothing;
 }
 
 WhatStays RemedyKinds::what_stays(StackPlace place) {
-  const auto [loop, part] = loops_.at(place);
-  const CpuFunction* function = on_cpu(line_of(place));
-  if (loop == nullptr || (loop->kind == HostLoop::Turns::kRead && function != nullptr)) {
-    if (function != nullptr) return {kNothingStays, kGpuOfCopies};
-    return data_.at(place) != nullptr ? WhatStays{kNothingStays, kGpuOfData} : WhatStays{};
-  }
-  if (loop->kind == HostLoop::Turns::kRead) return {};
-  const ShareRange gpu = loop->kind == HostLoop::Turns::kTest ? kNothingStays : kGpuOfOneOperation;
-  return {without_part(part, loop->of_parameters ? kHostOfForeach : kNothingStays), without_part(part, gpu)};
+  const RemedyGroup& whole = whole_at(place);
+  if (whole.on_cpu != nullptr) return {kNothingStays, kGpuOfCopies};
+  if (whole.data != nullptr) return {kNothingStays, kGpuOfData};
+  if (whole.loop == nullptr || whole.loop->kind == HostLoop::Turns::kRead) return {};
+  const Share part = loops_.at(place).part;
+  const ShareRange& gpu = whole.kind == RemedyKind::kTestLess ? kNothingStays : kGpuOfOneOperation;
+  return {without_part(part, whole.loop->of_parameters ? kHostOfForeach : kNothingStays), without_part(part, gpu)};
 }
 
 const LibraryRemedy* RemedyKinds::read_that_goes(const SourceLine& where) const {
@@ -237,37 +269,19 @@ bool RemedyKinds::may_read_managed(const FixKey& key) {
   return syncs(line_of(key.place).source) || line_of(key.place).source.empty();
 }
 
-RemedyGroup RemedyKinds::group_on_cpu(const CpuFunction& function, double alone_share) const {
-  const bool is_known =
-      std::any_of(groups_.begin(), groups_.end(), [&](const RemedyGroup& group) { return group.on_cpu == &function; });
-  if (alone_share < kLeastShareOnCpu && !is_known) return {};
-  return {RemedyKind::kOnGpu, function.file + ":" + function.function, nullptr, &function};
-}
-
-RemedyGroup RemedyKinds::group_of_data(const DataOfHost& data, double alone_share) const {
-  const bool is_known =
-      std::any_of(groups_.begin(), groups_.end(), [&](const RemedyGroup& group) { return group.data == &data; });
-  if (alone_share < kLeastShareOnCpu && !is_known) return {};
-  RemedyGroup group{RemedyKind::kHostData, data.file + ":" + data.function};
-  group.data = &data;
-  return group;
+// Functions whose dearest line takes little are not told; with a dear line, their other lines are.
+bool RemedyKinds::is_told(const RemedyGroup& whole, double alone_share) const {
+  if (whole.on_cpu == nullptr && whole.data == nullptr) return true;
+  return alone_share >= kLeastShareOfFunction ||
+         std::any_of(groups_.begin(), groups_.end(), [&](const RemedyGroup& group) {
+           return group.on_cpu == whole.on_cpu && group.data == whole.data;
+         });
 }
 
 RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, double each_step) {
-  if (site.key == key_of_all(site.key.place)) {
-    const HostLoop* loop = loops_.at(site.key.place).loop;
-    const CpuFunction* function = on_cpu(line_of(site.key.place));
-    // What reads values one by one reads them at once; what copies data computes with it.
-    const bool reads_data = loop != nullptr && loop->kind == HostLoop::Turns::kRead && function != nullptr;
-    if (loop != nullptr && !reads_data) {
-      const bool tests = loop->kind == HostLoop::Turns::kTest;
-      return {tests ? RemedyKind::kTestLess : RemedyKind::kAllAtOnce, loop->function, nullptr, nullptr, loop};
-    }
-    const LibraryRemedy* library = read_that_goes(line_of(site.key.place));
-    if (library != nullptr && site.fix == Fix::kDropCall) return {RemedyKind::kLibrary, {}, library};
-    if (function != nullptr) return group_on_cpu(*function, alone_share);
-    if (const DataOfHost* data = data_.at(site.key.place)) return group_of_data(*data, alone_share);
-  }
+  const RemedyGroup& whole = whole_at(site.key.place);
+  const bool is_whole = whole.kind != RemedyKind::kNone && site.key == key_of_all(site.key.place);
+  if (is_whole && whole.kind != RemedyKind::kCompile) return is_told(whole, alone_share) ? whole : RemedyGroup{};
   const bool may_go = site.fix == Fix::kDeferRead || site.fix == Fix::kRemoveWait || site.fix == Fix::kSpeedUp ||
                       site.fix == Fix::kDropCall || site.fix == Fix::kGraph || site.fix == Fix::kAsyncCopy;
   if (may_go && computes_for_host(line_of(site.key.place))) return {RemedyKind::kOnHost, {}, nullptr};
@@ -298,9 +312,7 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
         if (alone_share < kLeastHostShare) return {};
         return {RemedyKind::kLibrary, {}, library};
       }
-      if (std::string function = dispatched_in(line_of(site.key.place)); !function.empty())
-        return {RemedyKind::kCompile, std::move(function), nullptr};
-      return {RemedyKind::kDropCall, {}, nullptr};
+      return is_whole ? whole : RemedyGroup{RemedyKind::kDropCall};
     case Fix::kSpeedUp:
       if (alone_share < kLeastHostShare || !line_of(site.key.place).known()) return {};
       return {RemedyKind::kHostCode, {}, nullptr};

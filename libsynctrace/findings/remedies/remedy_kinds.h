@@ -57,8 +57,8 @@ enum class RemedyKind : std::uint8_t {
 // A change that sets several lines right together.
 struct RemedyGroup {
   RemedyKind kind = RemedyKind::kNone;
-  // kLoopOfKernels, kCompile: what is to be compiled; empty for lines of the steps' loop. kOnGpu: what computes.
-  std::string function;
+  // What is to be compiled, computes on the CPU or makes data; empty for lines of the steps' loop.
+  std::string function = {};
   const LibraryRemedy* library = nullptr;  // kLibrary
   const CpuFunction* on_cpu = nullptr;     // kOnGpu
   const HostLoop* loop = nullptr;          // kAllAtOnce, kTestLess
@@ -104,20 +104,21 @@ class RemedyKinds {
   // empty.
   std::string dispatched_at(const SourceLine& where) const;
   void find_dispatched(const DoneInRun& run, const StepsReport& loop);
-  // Such a function that the line is in, or is called by; else empty.
+  // The innermost of these functions that calls the line, or holds it; else empty.
   std::string dispatched_in(const SourceLine& where) const;
   // The row of a library by which all host code of that line goes; null: none.
   const LibraryRemedy* host_code_that_goes(const SourceLine& where) const;
   // Likewise of a read there and all around it.
   const LibraryRemedy* read_that_goes(const SourceLine& where) const;
   bool is_needless(StackPlace place);
-  const CpuFunction* on_cpu(const SourceLine& where) const;
+  const CpuFunction* function_on_cpu(const SourceLine& where) const;
+  const RemedyGroup& whole_at(StackPlace place);
+  RemedyGroup find_whole(StackPlace place);
+  bool is_told(const RemedyGroup& whole, double alone_share) const;
   bool is_query(const FixKey& key);
   bool may_read_managed(const FixKey& key);
   RemedyGroup launch_group(const FixSite& site, double each_step);
   RemedyGroup python_launch_group(const SourceLine& where, double each_step);
-  RemedyGroup group_on_cpu(const CpuFunction& function, double alone_share) const;
-  RemedyGroup group_of_data(const DataOfHost& data, double alone_share) const;
   RemedyGroup group_by_fix(const FixSite& site, double alone_share, double each_step);
 
   const Trace& trace_;
@@ -134,7 +135,8 @@ class RemedyKinds {
   std::map<std::tuple<RemedyKind, std::string, std::uint32_t, std::string>, std::uint32_t> numbers_;
   std::unordered_map<FixKey, std::uint32_t, FixKeyHash> of_keys_;
   std::unordered_map<StackPlace, SourceLine> lines_;
-  std::unordered_map<StackPlace, Goes> goes_;
+  std::unordered_map<StackPlace, RemedyGroup> wholes_;
+  std::unordered_map<StackPlace, bool> needless_;
 };
 
 }  // namespace synctrace
