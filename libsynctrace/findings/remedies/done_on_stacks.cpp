@@ -61,8 +61,9 @@ DoneInRun done_in_run(const Trace& trace, const Correlation& correlation, const 
     stacks[call.thread].insert(call.stack);
     if (goes_to_host(call.copy_kind)) ++done[call.stack].reads;
     if (!comes_from_host(call.copy_kind)) continue;
-    ++done[call.stack].uploads;
-    done[call.stack].uploading_ns += call.span.length_ns();
+    DoneOnStack& there = done[call.stack];
+    ++there.uploads;
+    there.uploading_ns = add_saturated(there.uploading_ns, call.span.length_ns());
   }
   for (std::uint32_t row = 0; row < trace.launches.size(); ++row) {
     const Launch& launch = trace.launches[row];
