@@ -72,8 +72,8 @@ class Dormant(LiveCase):
     def test_what_is_there(self):
         """Two threads that sleep, no CUPTI, no descriptor, and a socket that others cannot reach."""
         alone = self.start(harness.program("windows"), env={
-            **harness.SIMULATED_ENV, "SIMGPU_HOLD": f"cudaStreamSynchronize:1:{self.folder / 'go'}"})
-        self.until((self.folder / "go.held").exists, "the first wait")
+            **harness.SIMULATED_ENV, "SIMGPU_HOLD": f"cudaStreamSynchronize:1:{self.folder / 'alone'}"})
+        self.until((self.folder / "alone.held").exists, "the first wait")
         process, pid = self.start_dormant("windows", hold="cudaStreamSynchronize:1")
         self.await_sleep(pid, sorted([*self.threads(alone.pid), *DORMANT_THREADS]))
         with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
@@ -81,6 +81,7 @@ class Dormant(LiveCase):
         self.assertEqual(self.descriptors(pid), self.descriptors(alone.pid))
         self.assertEqual(stat.filemode(self.socket_of(pid).stat().st_mode), "srw-------")
         self.assertEqual(stat.filemode(self.socket_of(pid).parent.stat().st_mode), "drwx------")
+        (self.folder / "alone").touch()
         self.go()
         done = self.finish(process)
         self.assertEqual((done.returncode, done.stdout), (0, self.finish(alone).stdout))
@@ -160,8 +161,10 @@ class Windows(LiveCase):
         self.assertIn("windows so far: 2", status)
 
     def test_start_and_stop(self):
-        _, pid = self.start_dormant(*ENDLESS)
+        # Held in its first step: it has opened all that it opens by itself.
+        _, pid = self.start_dormant(*ENDLESS, hold="cudaStreamSynchronize:1")
         descriptors = self.descriptors(pid)
+        self.go()
         told = self.cli("start", pid)
         self.assertEqual(self.descriptors(pid), descriptors)
         self.assert_one_line(told.stderr, f"recording process {pid}", f"synctrace stop {pid}")

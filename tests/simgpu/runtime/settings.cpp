@@ -80,7 +80,10 @@ void hold_call(const char* function) {
   if (wanted.held_function.empty() || goes_on.load(std::memory_order_relaxed) || wanted.held_function != function)
     return;
   if (calls.fetch_add(1) + 1 < wanted.held_call) return;
-  if (std::FILE* told = std::fopen((wanted.hold_file + ".held").c_str(), "w")) std::fclose(told);
+  // Closed before it has its name: whoever sees it may count this program's descriptors.
+  const std::string held = wanted.hold_file + ".held";
+  if (std::FILE* told = std::fopen((held + ".part").c_str(), "w")) std::fclose(told);
+  std::rename((held + ".part").c_str(), held.c_str());
   constexpr timespec kPause{0, 1'000'000};
   while (access(wanted.hold_file.c_str(), F_OK) != 0) nanosleep(&kPause, nullptr);
   goes_on.store(true, std::memory_order_relaxed);
