@@ -11,6 +11,7 @@
 
 #include "names/resolve_stack.h"
 #include "steps/compile_time.h"
+#include "steps/graph_turns.h"
 #include "steps/step_events.h"
 #include "steps/step_limits.h"
 
@@ -80,9 +81,8 @@ std::uint64_t size_class(std::uint64_t bytes) {
 
 // Without the shape of a launch: shapes vary from step to step.
 std::uint64_t token_of(const Operation& work) {
-  const std::uint64_t what = work.kind == OperationKind::kKernel ? number(work.name)
-                             : work.kind == OperationKind::kGraph
-                                 ? number(work.graph)
+  const std::uint64_t what = work.kind == OperationKind::kKernel
+                                 ? number(work.name)
                                  : static_cast<std::uint64_t>(number(work.copy_kind)) << 8 | size_class(work.bytes);
   return static_cast<std::uint64_t>(work.kind) << 60 | what;
 }
@@ -102,9 +102,13 @@ bool is_exchange(CopyKind kind) { return kind == CopyKind::kHostToDevice || kind
 class Builder {
  public:
   Builder(const Trace& trace, const Correlation& correlation)
-      : trace_(trace), correlation_(correlation), look_(trace), compiling_(trace) {
+      : trace_(trace),
+        correlation_(correlation),
+        look_(trace),
+        first_graphs_(first_graphs(trace, correlation)),
+        compiling_(trace) {
     for (const Operation& work : trace.operations) {
-      if (work.kind == OperationKind::kGraph) ++graph_launches_[work.graph];
+      if (work.kind == OperationKind::kGraph) ++graph_launches_[first_graph(work.graph)];
     }
   }
 
@@ -163,7 +167,7 @@ class Builder {
     if (work.kind == OperationKind::kKernel) traits = Trait::kWork;
     if (work.kind == OperationKind::kGraph) traits = Trait::kWork | Trait::kGraph;
     if (is_aside) traits |= Trait::kAside;
-    add(is_rare_graph(work) ? kRareGraph : token_of(work), call, work.span.length_ns(), traits);
+    add(token(work), call, work.span.length_ns(), traits);
     if (work.kind == OperationKind::kCopy && is_exchange(work.copy_kind))
       add_exchange(stack, work.copy_kind, work.bytes);
     if ((traits & Trait::kWork) != 0) last_work_ = items_.kinds.back();
@@ -178,7 +182,18 @@ class Builder {
 
   // A program that is compiled anew for each shape has a graph for each: they are launched once or twice, for the same.
   bool is_rare_graph(const Operation& work) const {
-    return work.kind == OperationKind::kGraph && graph_launches_.at(work.graph) <= kLaunchesOfRareGraph;
+    return work.kind == OperationKind::kGraph && graph_launches_.at(first_graph(work.graph)) <= kLaunchesOfRareGraph;
+  }
+
+  GraphId first_graph(GraphId graph) const {
+    const auto first = first_graphs_.find(graph);
+    return first == first_graphs_.end() ? graph : first->second;
+  }
+
+  std::uint64_t token(const Operation& work) const {
+    if (is_rare_graph(work)) return kRareGraph;
+    if (work.kind != OperationKind::kGraph) return token_of(work);
+    return static_cast<std::uint64_t>(OperationKind::kGraph) << 60 | number(first_graph(work.graph));
   }
 
   // The item added last is an exchange. Without a stack, it is of the kind of most others behind the same kernel.
@@ -333,11 +348,12 @@ class Builder {
     std::uint64_t place = 0;
   };
 
-  std::unordered_map<GraphId, std::size_t> graph_launches_;
   const Trace& trace_;
   const Correlation& correlation_;
   std::size_t window_ = 0;  // that the row has come to
   StackLook look_;
+  std::unordered_map<GraphId, GraphId> first_graphs_;
+  std::unordered_map<GraphId, std::size_t> graph_launches_;
   CompileTime compiling_;
   StepItems items_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;

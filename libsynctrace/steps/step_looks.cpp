@@ -58,7 +58,13 @@ StepLooks::Loop StepLooks::caller_of(Loop called, StackId stack) {
 // From the first event of a step to the first of the next one lies one pass of the loop, wherever it is cut. The
 // outermost function that goes back once or more in most of them is it.
 std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const StepItems& items) {
-  const std::size_t stride = steps.steps.size() / kMostStackLooks + 1;
+  // Large steps are looked at to their end, too, and fewer of them: only there the outermost function may go back.
+  const std::size_t events =
+      static_cast<std::size_t>(first_from(steps.steps.back().host.begin_ns) - first_from(steps.steps[0].host.begin_ns));
+  const std::size_t in_step = events / steps.steps.size();
+  const std::size_t looked_at = std::clamp(kMostStacksLookedAt / (2 * in_step + 1), kFewestStackLooks, kMostStackLooks);
+  const std::size_t stride = steps.steps.size() / looked_at + 1;
+  const std::size_t most_looks = kMostStacksLookedAt / (steps.steps.size() / stride + 1);
   std::map<Loop, Votes> votes;
   std::map<Loop, Votes> same;
   for (std::size_t i = 0; i + 1 < steps.steps.size(); i += stride) {
@@ -67,7 +73,7 @@ std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const St
     const At end = first_from(next.begin_ns);
     if (end == events_.all().end() || end->time_ns >= next.end_ns) continue;
     std::size_t looks = 0;
-    for (At at = first_from(steps.steps[i].host.begin_ns); at != end && ++looks < kMostStackLooks; ++at) {
+    for (At at = first_from(steps.steps[i].host.begin_ns); at != end && ++looks < most_looks; ++at) {
       const std::optional<Back> back = went_back(at->stack, std::next(at)->stack);
       if (!back) continue;
       Votes& one = (back->is_same ? same : votes)[back->loop];

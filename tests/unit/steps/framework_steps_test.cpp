@@ -99,6 +99,27 @@ TEST_CASE("steps of which each launches a graph of its own are steps") {
   CHECK(steps.steps.size() <= 30);
 }
 
+// A value that is static for the compiler changes now and then: then it makes another graph of the same step.
+TEST_CASE("a graph that takes another's place launches the same step") {
+  Program program;
+  const StackId step = program.at({{"main", 9}});
+  for (std::uint32_t part = 0; part < 5; ++part) {
+    for (int i = 0; i < 20; ++i) program.graph(10 + part, step);
+  }
+  CHECK(program.steps().chosen.steps.size() >= 99);
+}
+
+TEST_CASE("graphs that take turns are parts of one step") {
+  Program program;
+  const StackId step = program.at({{"main", 9}});
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    for (std::uint32_t part = 0; part < 3; ++part) program.graph(10 + part, step);
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() >= 29);
+  CHECK(steps.steps.size() <= 30);
+}
+
 TEST_CASE("what sets up a program is not what it is about, as long as it may take") {
   const bool comes_first = GENERATE(true, false);
   const int layer_kernels = GENERATE(4, 8, 40);  // 4 % of the training's work, 8 %, or as much

@@ -103,6 +103,16 @@ TEST_CASE("ranges of the program's own lie between two passes, not in the one be
     CHECK(found.others[0].kind_at(step.host.begin_ns + 1, cursor) == StepKind::kOutside);
 }
 
+// Only at the end of such a step does the outermost function go back.
+TEST_CASE("the loop of large steps is found, though a framework's function loops inside of each") {
+  std::vector<std::vector<Place>> places = {{{"main", 5}}};
+  for (int part = 0; part < 3; ++part) {
+    for (int leaf = 0; leaf < 200; ++leaf)
+      places.push_back({{"main", 6}, {"update", 10 + part}, {"tree_map", 20 + leaf % 2, kTorch}});
+  }
+  CHECK(name_of(places) == "main");
+}
+
 TEST_CASE("one function behind another one of the same call is no loop") {
   CHECK(name_of({{{"main", 5}, {"first", 9}}, {{"main", 5}, {"second", 3}}}).empty());
 }
