@@ -42,6 +42,7 @@ ROWS = [
     (r"run[s]? \d+ times in each step: (one|give)", [PYTHON, LAUNCHES]),
     (r"run[s]? \d+ times in each step: all tensors in one list, torch", [TORCH, READS]),
     (r"run[s]? \d+ times in each step: a function of one item, jax", [JAX, LAUNCHES]),
+    (r"put the items into one tensor first, torch\.stack|^one call of .* with it, one \.cpu\(\) of the result", [MODULE, READS]),
     (r"^modules of one shape: their weights in one tensor", [TORCH, LAUNCHES]),
     (r"turn % 10 == 9|^turn counts the turns; ", [PYTHON, READS]),
     (r"^make what line \d+ copies once, |^what depends on the batch: torch operations", [TORCH, UPLOADS]),

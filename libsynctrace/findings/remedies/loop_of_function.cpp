@@ -73,6 +73,23 @@ void LoopOfFunction::add(const Trace& trace, const DoneOnStack& done) {
 // Each turn takes the elements of one group, x[group == i], and needs nothing of the turn before.
 bool LoopOfFunction::takes_parts() const { return reads_ > 0 && ratio(sizes_, reads_) >= kNearlyAllReads; }
 
+// A model is called with a batch of one, and no turn needs the one before.
+void LoopOfFunction::find_single_items(HostLoop& loop) const {
+  bool is_one = false;
+  bool is_collected = false;
+  std::vector<std::string_view> turn;
+  for (const auto& [line, known] : lines_) {
+    if ((known.reads + known.issued) / steps_ < loop.turns / 2) continue;
+    if (const auto model = takes_one_item(known.source)) {
+      is_one = true;
+      if (!model->empty()) loop.model = *model;
+    }
+    is_collected = is_collected || collects(known.source);
+    turn.push_back(known.source);
+  }
+  loop.takes_single_items = is_one && is_collected && !needs_turn_before(turn);
+}
+
 LoopOfFunction::Lines::const_iterator LoopOfFunction::line_that_decides() const {
   return std::find_if(lines_.begin(), lines_.end(),
                       [](const auto& line) { return line.second.reads > 0 && decides_on_turns(line.second.source); });
@@ -127,15 +144,17 @@ std::optional<HostLoop> LoopOfFunction::loop_that_collects() const {
   }
   if (loop.turns == 0) return std::nullopt;
   const std::uint32_t collects_at = loop.first_line;
+  std::vector<std::string_view> turn;
   for (const auto& [line, known] : lines_) {  // what else each turn computes
     const std::uint64_t turns = turns_of(known);
     const bool is_near = line + kMostLinesOfTurn >= collects_at && line <= collects_at + kMostLinesOfTurn;
     const bool is_of_turn = turns > 0 && ratio(turns % loop.turns, loop.turns) <= kOfNoTurn;
-    if (is_near && turns > 0 && goes_on(known.source)) return std::nullopt;
+    if (is_near && turns > 0) turn.push_back(known.source);
     if (!is_near || !is_of_turn || known.is_model != loop.runs_modules) continue;
     loop.first_line = std::min(loop.first_line, line);
     loop.last_line = std::max(loop.last_line, line);
   }
+  if (needs_turn_before(turn)) return std::nullopt;
   return loop;
 }
 
@@ -155,9 +174,11 @@ std::optional<HostLoop> LoopOfFunction::loop_that_reads() const {
   const bool is_of_calls = ratio(read_once_, reads_) > percent(50) || most_of_stack_ / steps_ < kFewestTurns;
   if (loop.turns == 0 || is_of_calls) return std::nullopt;
   std::uint64_t issued = 0;
+  find_single_items(loop);
   for (const auto& [line, known] : lines_) {
     if ((known.reads + known.issued) / steps_ < loop.turns / 2) continue;
-    if (known.is_model && !takes_parts()) return std::nullopt;
+    if (known.is_model && !takes_parts() && !loop.takes_single_items) return std::nullopt;
+    loop.runs_modules = loop.runs_modules || known.is_model;
     if (loop.first_line == 0) loop.first_line = line;
     loop.last_line = line;
     const bool names_parameters =

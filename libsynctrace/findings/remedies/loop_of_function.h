@@ -33,8 +33,10 @@ struct HostLoop {
   Turns kind = Turns::kRead;
   bool reads = true;
   bool runs_modules = false;
-  bool of_parameters = false;  // whose sizes differ
-  std::string test = {};       // kTest: the text of the line that reads
+  bool of_parameters = false;       // whose sizes differ
+  std::string test = {};            // kTest: the text of the line that reads
+  bool takes_single_items = false;  // a model is called with a batch of one in each turn,
+  std::string model = {};           // by this name, where its line has it
 };
 
 class LoopOfFunction {
@@ -61,6 +63,7 @@ class LoopOfFunction {
 
   std::optional<std::size_t> frame_in(const StackFrames& frames) const;
   bool takes_parts() const;
+  void find_single_items(HostLoop& loop) const;
   std::uint64_t turns_of(const Line& line) const;
   Lines::const_iterator line_that_decides() const;
   std::optional<HostLoop> loop_that_reads() const;

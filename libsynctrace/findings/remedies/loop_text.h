@@ -3,7 +3,9 @@
 // for its value, and the words of a test for what it is for.
 #pragma once
 
+#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace synctrace {
 
@@ -20,7 +22,11 @@ bool decides_on_turns(std::string_view source);
 // "states[i] = step(states[i])".
 bool collects(std::string_view source);
 
-// "h = torch.tanh(x[:, t] + h @ w)": the next turn needs this one's. A sum does not: "loss = loss + f(x)".
-bool goes_on(std::string_view source);
+// The lines of one turn, in order. "h = torch.tanh(x[:, t] + h @ w)": it needs the turn before. A sum does not, as
+// "loss = loss + f(x)", nor "x[i] = f(x[i])", nor a name that the turn has made itself.
+bool needs_turn_before(const std::vector<std::string_view>& turn);
+
+// "y = model(x[i].unsqueeze(0))": model gets a batch of one. Empty: such a batch is made, but not in its call.
+std::optional<std::string_view> takes_one_item(std::string_view source);
 
 }  // namespace synctrace

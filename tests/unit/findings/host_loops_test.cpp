@@ -133,6 +133,28 @@ TEST_CASE("seven turns are no loop, nor those that run a model or that a test en
   for (const StackId stack : {seldom, token}) CHECK(loops.at(places.place_of(stack)).loop == nullptr);
 }
 
+// A policy that is called for each environment, and one that writes a text: the next token needs the one before.
+TEST_CASE("a loop that calls a model with one item in each turn is told, unless a turn needs the one before") {
+  Program program;
+  const auto model = [&](const std::string& function, std::int32_t line, const std::string& source) {
+    program.text(kTrain, static_cast<std::uint32_t>(line), source);
+    return program.stack({{kModule, "Module._call_impl", 1}, {kTrain, function, line}, {kTrain, "main", 50}});
+  };
+  const StackId act = program.line("collect", 31, "obs[i], rewards[t, i] = env.step(action.cpu())");
+  program.launch(model("collect", 30, "action = policy.actor(x.unsqueeze(0))[0]"), 40);
+  program.read(act, 40);
+  const StackId write = program.line("write", 41, "words.append(token.item())");
+  program.launch(model("write", 40, "token = model(token.unsqueeze(0)).argmax()"), 40);
+  program.read(write, 40);
+  StackPlaces places = program.places();
+  const HostLoops loops = program.loops(places);
+  const HostLoop* loop = loops.at(places.place_of(act)).loop;
+  REQUIRE(loop != nullptr);
+  CHECK((loop->first_line == 30 && loop->last_line == 31 && loop->turns == 40));
+  CHECK((loop->takes_single_items && loop->runs_modules && loop->model == "policy.actor"));
+  CHECK(loops.at(places.place_of(write)).loop == nullptr);
+}
+
 TEST_CASE("a read that ends a loop is a test, with the line that computes what it tests") {
   Program program;
   const StackId update = program.line("solve", 20, "x_new = step(x)");
