@@ -40,6 +40,14 @@ std::string function_text(std::string_view function) {
   return out.empty() ? std::string(function) : out;
 }
 
+std::string defined_name(std::string_view function) {
+  constexpr std::string_view kLocals = ".<locals>.";
+  std::string name = function_text(function);
+  std::size_t at = name.rfind(kLocals);
+  for (; at != std::string::npos && name.ends_with('>'); at = name.rfind(kLocals)) name.resize(at);
+  return at == std::string::npos ? name : name.substr(at + kLocals.size());
+}
+
 std::string short_function_text(std::string_view function, std::size_t columns) {
   std::string name = function_text(function);
   if (name.size() <= columns) return name;

@@ -12,7 +12,11 @@ namespace synctrace {
 // "ns::step<..>" for "void ns::(anonymous namespace)::step<float, 4>(float*)".
 std::string function_text(std::string_view function);
 
-// The same in at most `columns` (8 or more), of a longer one its end, from one of its parts on: "..::Trainer::step".
+// The same of a function of Python by the name that its `def` has: "step" for "build.<locals>.step". What has no name
+// is a part of what defines it: "update" for "update.<locals>.<lambda>".
+std::string defined_name(std::string_view function);
+
+// Like function_text, in at most `columns` (8 or more), of a longer one its end, from one of its parts on: "..::Trainer::step".
 std::string short_function_text(std::string_view function, std::size_t columns);
 
 // The same as function_text without any trace of its templates: kernels of one family share it.

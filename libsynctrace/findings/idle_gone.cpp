@@ -37,9 +37,11 @@ struct Places {
   Nanoseconds of_no_line_ns = 0;
 };
 
-// The function itself, or one that it defines: "update.<locals>.<lambda>".
-bool is_inside(const std::string& name, const std::string& function) {
-  return name == function || name.starts_with(function + ".<locals>.");
+// In the function itself, one that it defines, as "update.<locals>.<lambda>", or one that it calls.
+bool is_inside(const SourceLine& where, const std::string& function) {
+  return where.function == function || where.function.starts_with(function + ".<locals>.") ||
+         std::any_of(where.stack.begin(), where.stack.end(),
+                     [&](const ShownFrame& each) { return each.frame.function == function; });
 }
 
 Places idle_at(const Report& report, const std::string& function, bool by_steps, const Remedy& remedy) {
@@ -50,7 +52,7 @@ Places idle_at(const Report& report, const std::string& function, bool by_steps,
       if (is_edge(cause.kind)) continue;
       const bool is_there = std::any_of(remedy.fixes.begin(), remedy.fixes.end(), [&](const ShownFix& fix) {
         if (fix.where.file.empty() || fix.where.file != cause.where.file) return false;
-        return function.empty() ? fix.where.line == cause.where.line : is_inside(cause.where.function, function);
+        return function.empty() ? fix.where.line == cause.where.line : is_inside(cause.where, function);
       });
       Nanoseconds& sum = is_there                   ? idle.of_lines_ns
                          : cause.where.file.empty() ? idle.of_no_line_ns

@@ -15,7 +15,7 @@ namespace {
 // A function that copies in every second step, or more often, makes the data of the steps.
 constexpr std::uint64_t kStepsOfACopy = 2;
 constexpr Share kMostlyOfData = percent(90);
-constexpr double kMakesMoreThanCopies = 2;  // times the time of the copies
+constexpr double kMakesMoreThanCopies = 1;  // times the time of the copies
 constexpr std::uint32_t kAnyLine = std::numeric_limits<std::uint32_t>::max();
 
 bool is_in(const ResolvedFrame& frame, std::string_view folder) {

@@ -79,14 +79,14 @@ std::vector<std::string> compile_modules(const std::vector<LaunchTarget>& module
 }
 
 std::string plain_name(const std::string& function) {
-  const std::string name = function_text(function);
+  const std::string name = defined_name(function);
   return name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
 }
 
 // "loss"; "forward of Block", as many classes have one.
 std::string definition_text(const std::string& function) {
   const std::string plain = plain_name(function);
-  const std::string name = function_text(function);
+  const std::string name = defined_name(function);
   if (plain != "forward" && plain != "__call__") return plain;
   const std::string owner = name.substr(0, name.size() - std::min(name.size(), plain.size() + 1));
   return owner.empty() ? plain : plain + " of " + owner.substr(owner.rfind('.') + 1);
@@ -137,18 +137,18 @@ RemedyWords loop_words(Framework framework, const std::string& function, const L
   std::string typed = "loop inside of one kernel, or capture the loop as a CUDA graph";
   const std::string foreach = framework == Framework::kPyTorch ? foreach_functions(lines) : std::string();
   if (!foreach.empty()) {
-    return {format_text("Launch one kernel for all tensors of the loop in {}", function_text(function)),
+    return {format_text("Launch one kernel for all tensors of the loop in {}", defined_name(function)),
             {foreach + ": each takes the list of all tensors, in place of the loop"}};
   }
   if (framework == Framework::kPyTorch) typed = define + "@torch.compile; or one kernel of a library or of Triton";
   if (framework == Framework::kJax) typed = define + "@jax.jit, the loop as jax.lax.fori_loop";
   if (framework == Framework::kCupy) typed = define + "@cupy.fuse(); or one cupy.RawKernel";
-  return {format_text("Make one kernel of the loop in {}", function_text(function)), {std::move(typed)}};
+  return {format_text("Make one kernel of the loop in {}", defined_name(function)), {std::move(typed)}};
 }
 
 // Lines of the steps' loop are no function yet. CuPy has no compiler for whole functions.
 RemedyWords compile_words(Framework framework, const std::string& function, const Lines& lines) {
-  const std::string what = function.empty() ? lines_text(lines) : function_text(function);
+  const std::string what = function.empty() ? lines_text(lines) : defined_name(function);
   if (framework == Framework::kCupy) {
     return {format_text("Put {} into a CUDA graph", what),
             {format_text("stream.begin_capture(); {}; graph = stream.end_capture()",
@@ -157,7 +157,7 @@ RemedyWords compile_words(Framework framework, const std::string& function, cons
   }
   const std::string_view decorator = framework == Framework::kJax ? "@jax.jit" : kGraphDecorator;
   // JAX takes arrays and no objects, so it compiles no method.
-  if (framework == Framework::kJax && function_text(function).find('.') != std::string::npos)
+  if (framework == Framework::kJax && defined_name(function).find('.') != std::string::npos)
     return {format_text("Compile {}", what),
             {format_text("move the jax calls of {} into a function of arrays, with @jax.jit above it",
                          plain_name(function)),

@@ -121,35 +121,45 @@ bool only_reports(const std::string& function) {
 }
 
 RemedyWords on_gpu(Framework framework, const CpuFunction& function) {
-  const std::string name = function_text(function.function);
+  const std::string name = defined_name(function.function);
   return {format_text("Compute {} on the GPU", name.empty() ? "this" : name),
           {format_text("keep what line {} copies to the CPU: {} operations in place of NumPy and loops", function.most,
                        framework == Framework::kCupy ? "cupy" : "torch"),
            "what the host needs at the end: copy the result alone"}};
 }
 
-RemedyWords all_at_once(Framework framework, const HostLoop& loop) {
-  const std::string name = function_text(loop.function);
-  const std::string where = loop.first_line == loop.last_line
+std::string turns_of(const HostLoop& loop) {
+  const std::string lines = loop.first_line == loop.last_line
                                 ? format_text("line {} runs", loop.first_line)
                                 : format_text("lines {} to {} run", loop.first_line, loop.last_line);
+  return format_text("{} {} times in each step", lines, loop.turns);
+}
+
+// The loop may be inside of another one, over time: then each turn of that one needs its own call.
+RemedyWords one_batch(const HostLoop& loop) {
+  const std::string model = loop.model.empty() ? "the model" : loop.model;
+  return {format_text("Call {} once for all items of a loop", model),
+          {format_text("{}: put the items into one tensor first, torch.stack(items)", turns_of(loop)),
+           format_text("one call of {} with it, one .cpu() of the result, then the loop without both", model)},
+          {9, 10}};
+}
+
+RemedyWords all_at_once(Framework framework, const HostLoop& loop) {
+  if (loop.takes_single_items && loop.runs_modules) return one_batch(loop);
+  const std::string name = defined_name(loop.function);
+  const std::string where = turns_of(loop);
   const std::string read = framework == Framework::kCupy ? ".get()" : ".tolist()";
   const auto turns = static_cast<std::int32_t>(std::min<std::uint64_t>(loop.turns, 10'000));
   const Share part = {turns - 1, turns};
   if (loop.kind == HostLoop::Turns::kRead)
     return {format_text("Read the {} values of a loop at once", loop.turns),
-            {format_text("{} {} times in each step: one {} of the whole tensor in front of the loop", where, loop.turns,
-                         read)},
+            {format_text("{}: one {} of the whole tensor in front of the loop", where, read)},
             part};
   RemedyWords words{format_text("Do {} turns of a loop in one operation", loop.turns), {}, part};
   words.to_type.push_back(
-      loop.of_parameters
-          ? format_text("{} {} times in each step: all tensors in one list, torch._foreach_norm(tensors)", where,
-                        loop.turns)
-      : framework == Framework::kJax
-          ? format_text("{} {} times in each step: a function of one item, jax.jit(jax.vmap(function))", where,
-                        loop.turns)
-          : format_text("{} {} times in each step: give the whole tensor to one operation", where, loop.turns));
+      loop.of_parameters             ? format_text("{}: all tensors in one list, torch._foreach_norm(tensors)", where)
+      : framework == Framework::kJax ? format_text("{}: a function of one item, jax.jit(jax.vmap(function))", where)
+                                     : format_text("{}: give the whole tensor to one operation", where));
   if (loop.reads)
     words.to_type.push_back(
         format_text("what the host must see: one {} in front of the loop, not one in each turn", read));
@@ -160,7 +170,7 @@ RemedyWords all_at_once(Framework framework, const HostLoop& loop) {
 }
 
 RemedyWords host_data(const DataOfHost& data) {
-  const std::string name = function_text(data.function);
+  const std::string name = defined_name(data.function);
   switch (data.made) {
     case DataOfHost::Made::kInForward:
       return {
@@ -180,7 +190,7 @@ RemedyWords host_data(const DataOfHost& data) {
 
 // "if change.item() < tol:" in every tenth turn alone.
 RemedyWords test_less(const HostLoop& loop) {
-  const std::string name = function_text(loop.function);
+  const std::string name = defined_name(loop.function);
   const bool is_named = !name.empty() && name != "main" && name.find('<') == std::string::npos;
   RemedyWords words{
       format_text("Test in every tenth turn whether {} is done", is_named ? name : "the loop"), {}, {9, 10}};
@@ -199,7 +209,7 @@ RemedyWords host_code(const Lines& lines) {
   const std::string name = function_text(where.function);
   const bool is_whole = name.empty() || name == "main" || name == "<module>" || name.starts_with("main.<locals>");
   const std::string file = where.file.substr(where.file.rfind('/') + 1);
-  const std::string what = !is_whole                         ? name
+  const std::string what = !is_whole                         ? defined_name(name)
                            : where.line == 0 || file.empty() ? std::string("this host code")
                                                              : format_text("{}:{}", file, where.line);
   return {format_text("Make {} twice as fast", what),
@@ -229,7 +239,7 @@ RemedyWords feed() {
 
 // The line makes an array of the host's values, and reads the result back.
 RemedyWords on_host(Framework framework, const SourceLine& where) {
-  const std::string name = function_text(where.function);
+  const std::string name = defined_name(where.function);
   const bool is_named = !name.empty() && name != "main" && name.find('<') == std::string::npos;
   const std::string what = is_named ? name : "this line";
   if (framework == Framework::kPyTorch)

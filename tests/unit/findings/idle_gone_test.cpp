@@ -86,6 +86,12 @@ TEST_CASE("lines that go save what they left idle, and their part of what no lin
   of_function.alone.ns = 30;
   count_lines_gone(report, "gain", 70, true, of_function);
   CHECK(of_function.alone.ns == 70);  // what it defines goes with it
+  report.devices[0].causes[1].where.function = "residual";
+  report.devices[0].causes[1].where.stack.resize(1);
+  report.devices[0].causes[1].where.stack[0].frame.function = "gain";
+  of_function.alone.ns = 30;
+  count_lines_gone(report, "gain", 70, true, of_function);
+  CHECK(of_function.alone.ns == 70);  // and what it calls
   remedy.alone.ns = 80;
   count_lines_gone(report, {}, 100, true, remedy);
   CHECK(remedy.alone.ns == 80);

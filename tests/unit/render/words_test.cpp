@@ -78,6 +78,11 @@ TEST_CASE("a function is shown without parameters and template arguments") {
 }
 
 TEST_CASE("a long name keeps its end") {
+  CHECK(defined_name("build.<locals>.step") == "step");
+  CHECK(defined_name("build.<locals>.Net.forward") == "Net.forward");
+  CHECK(defined_name("update.<locals>.<lambda>") == "update");
+  CHECK(defined_name("f.<locals>.g.<locals>.<listcomp>") == "g");
+  CHECK(defined_name("void ns::step<float>(float*)") == "ns::step<..>");
   CHECK(short_function_text("ns::Trainer::step(int)", 20) == "ns::Trainer::step");
   CHECK(short_function_text("void a::b::Trainer::step<float>(float*)", 21) == "..::Trainer::step<..>");
   CHECK(short_function_text("at::native::Trainer::step()", 19) == "..::Trainer::step");
