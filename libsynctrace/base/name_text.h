@@ -16,7 +16,8 @@ std::string function_text(std::string_view function);
 // is a part of what defines it: "update" for "update.<locals>.<lambda>".
 std::string defined_name(std::string_view function);
 
-// Like function_text, in at most `columns` (8 or more), of a longer one its end, from one of its parts on: "..::Trainer::step".
+// Like function_text, in at most `columns` (8 or more), of a longer one its end, from one of its parts on:
+// "..::Trainer::step".
 std::string short_function_text(std::string_view function, std::size_t columns);
 
 // The same as function_text without any trace of its templates: kernels of one family share it.
