@@ -12,7 +12,9 @@
 #include "base/format_text.h"
 #include "base/quantity_text.h"
 #include "base/shares.h"
+#include "findings/libraries/library_remedy.h"
 #include "findings/middle_savings.h"
+#include "findings/remedies/frameworks.h"
 #include "findings/remedies/remedy_words.h"
 #include "findings/slow_step_lines.h"
 #include "whatif/fix_sites.h"
@@ -183,20 +185,39 @@ std::string_view words_of(CauseKind kind) {
   }
 }
 
+Framework framework_of(const SourceLine& where) {
+  if (!has_python(where)) return Framework::kCuda;
+  return has_file(where, "/jax/") ? Framework::kJax : Framework::kPyTorch;
+}
+
 std::vector<std::string> typed_for(const SlowStepCause& row) {
   switch (row.kind) {
-    case CauseKind::kCompile:
-      return recompile_words(has_file(row.where, "/jax/") ? Framework::kJax : Framework::kPyTorch, row.where);
-    case CauseKind::kModuleLoad: {
-      const Framework framework = has_python(row.where) ? Framework::kPyTorch : Framework::kCuda;
-      return remedy_words({RemedyKind::kPreload, {}, nullptr}, framework, {}).to_type;
-    }
+    case CauseKind::kCompile: return recompile_words(framework_of(row.where), row.where);
+    case CauseKind::kModuleLoad:
+      return remedy_words({RemedyKind::kPreload, {}, nullptr}, framework_of(row.where), {}).to_type;
     case CauseKind::kHostCompute:
     case CauseKind::kSleep:
     case CauseKind::kIo:
       if (row.where.line == 0) return {};  // a reader cannot tell what it is
       return {"do it less often, or in another thread"};
     default: return {};
+  }
+}
+
+// What a library offers for what slow steps do there; null: nothing.
+const LibraryRemedy* remedy_of_library(const SlowStepCause& row) {
+  const auto offered = [&](At at) { return library_remedy(row.where, at, package_of(framework_of(row.where))); };
+  switch (row.kind) {
+    case CauseKind::kPageableCopy:
+    case CauseKind::kBlockingCopy:
+    case CauseKind::kHiddenSync: return offered(At::kRead);
+    case CauseKind::kAllocation:
+    case CauseKind::kRelease: return offered(At::kMemory);
+    case CauseKind::kHostCompute: {
+      const LibraryRemedy* library = offered(At::kHost);
+      return library != nullptr && library->goes ? library : nullptr;
+    }
+    default: return nullptr;
   }
 }
 
@@ -217,6 +238,11 @@ Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
     remedy.title = std::move(words.title);
     remedy.to_type = std::move(words.to_type);
     remedy.fix = fix.saving.fix = Fix::kNoCollection;
+  } else if (const LibraryRemedy* library = remedy_of_library(row)) {
+    RemedyWords words = remedy_words({RemedyKind::kLibrary, {}, library}, framework_of(row.where), remedy.fixes);
+    remedy.title = std::move(words.title);
+    remedy.to_type = std::move(words.to_type);
+    remedy.by_library = true;
   } else {
     remedy.title = format_text("Keep {} out of {} slow step{}", words_of(row.kind), count_text(steps.irregular),
                                steps.irregular == 1 ? "" : "s");
@@ -307,8 +333,8 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
     });
     if (at == remedies.end()) {
       // Changes come first of which it is known what to type.
-      at = make_room(row.saving, has_remedy(row.kind) ? remedies.begin() : behind_advice(row.saving.ns, remedies),
-                     remedies);
+      const bool is_known = has_remedy(row.kind) || remedy.by_library;
+      at = make_room(row.saving, is_known ? remedies.begin() : behind_advice(row.saving.ns, remedies), remedies);
       remedy.cumulative = at->cumulative;
       *at = std::move(remedy);
     } else {

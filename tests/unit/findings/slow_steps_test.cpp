@@ -285,6 +285,38 @@ TEST_CASE("a title says what slow steps do and the others do not") {
   CHECK(title_of(CauseKind::kInput) == "Keep waits for the loader out of 2 slow steps");
 }
 
+TEST_CASE("where a library has a switch for what slow steps do, the change is that switch") {
+  SlowStepCause copy;
+  copy.kind = CauseKind::kBlockingCopy;
+  const auto called = [&](const char* file, const char* function, const char* source) {
+    ShownFrame frame;
+    frame.frame.kind = FrameKind::kPython;
+    frame.frame.file = file;
+    frame.frame.function = function;
+    frame.frame.line = 7;
+    frame.source = source;
+    copy.where.stack.push_back(frame);
+  };
+  called("/site-packages/transformers/trainer.py", "Trainer.evaluation_loop", "preds = all_preds.get_arrays()");
+  called("/home/user/train.py", "main", "trainer.train()");
+  copy.where.file = "/home/user/train.py";
+  copy.where.function = "main";
+  copy.where.source = "trainer.train()";
+  copy.where.line = 7;
+  copy.saving.ns = 10 * kMs;
+  Program program(60);
+  const auto change = [&] {
+    SavingsReport savings;
+    savings.by_steps = true;
+    add_slow_step_remedies({20 * kMs, {copy}}, program.report.steps.figures, savings);
+    return savings.remedies.at(0);
+  };
+  CHECK(change().title == "Shrink the logits on the GPU before they are copied");
+  CHECK((change().by_library && change().to_type.size() == 2));
+  copy.where.stack.erase(copy.where.stack.begin());
+  CHECK(change().title == "Keep a copy out of 2 slow steps");
+}
+
 TEST_CASE("the causes that cost an irregular step most more than the others come first") {
   Report report;
   report.steps.figures.count = 12;
