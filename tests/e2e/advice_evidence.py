@@ -37,6 +37,7 @@ ROWS = [
     (r"enable_cudnn_sdp", [r'^(code|source_line) .*(sdpa_attention|scaled_dot_product_attention)']),
     (r"self\.log\(|enable_progress_bar", [LIGHTNING]),
     (r"TrainingArguments|cache_implementation|model\.generate", [TRANSFORMERS]),
+    (r"metric\.compute\(\) every 50 steps", [r'^code .*file="[^"]*/torchmetrics/']),
     (r"torch\.optim\.\w+\(", [OPTIMIZER, LAUNCHES]),
     # loops, and work on the CPU
     (r"run[s]? \d+ times in each step: (one|give)", [PYTHON, LAUNCHES]),

@@ -197,6 +197,8 @@ WhatStays RemedyKinds::what_stays(StackPlace place) {
   const RemedyGroup& whole = whole_at(place);
   if (whole.on_cpu != nullptr) return {kNothingStays, kGpuOfCopies};
   if (whole.data != nullptr) return {kNothingStays, kGpuOfData};
+  if (whole.library != nullptr)
+    return {kNothingStays, kNothingStays};  // its kernels are only for what is not asked for
   if (whole.loop == nullptr || whole.loop->kind == HostLoop::Turns::kRead) return {};
   const Share part = loops_.at(place).part;
   const ShareRange& gpu = whole.kind == RemedyKind::kTestLess ? kNothingStays : kGpuOfOneOperation;
