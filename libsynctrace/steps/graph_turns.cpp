@@ -13,7 +13,7 @@ namespace {
 struct Launches {
   GraphId graph{};
   Nanoseconds first_ns = kLatestTime;
-  Nanoseconds last_ns = 0;
+  Nanoseconds last_ns = kNeverNs;
   std::map<StackId, std::size_t> stacks;
 
   StackId usual_stack() const {
@@ -24,15 +24,17 @@ struct Launches {
 
 std::vector<Launches> launches_with_stacks(const Trace& trace, const Correlation& correlation) {
   std::map<GraphId, Launches> graphs;
-  for (const std::uint32_t row : correlation.by_issue()) {
+  for (std::uint32_t row = 0; row < trace.operations.size(); ++row) {
     const Operation& work = trace.operations[row];
+    if (work.kind != OperationKind::kGraph) continue;
     const auto issuer = correlation.issuer_of(row);
-    if (work.kind != OperationKind::kGraph || !issuer || !issuer->is_launch) continue;
+    if (!issuer || !issuer->is_launch) continue;
     const StackId stack = trace.launches[issuer->row].stack;
+    const Nanoseconds issued_ns = correlation.issued_ns(row);
     Launches& graph = graphs[work.graph];
     graph.graph = work.graph;
-    graph.first_ns = std::min(graph.first_ns, correlation.issued_ns(row));
-    graph.last_ns = correlation.issued_ns(row);
+    graph.first_ns = std::min(graph.first_ns, issued_ns);
+    graph.last_ns = std::max(graph.last_ns, issued_ns);
     if (number(stack) != 0) ++graph.stacks[stack];
   }
   std::vector<Launches> result;

@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint64_t kFewestTurnsOfReads = 16;
 constexpr std::uint32_t kMostLinesOfTurn = 12;
 constexpr std::size_t kMostKernelsOfTurn = 12;  // a turn with more kinds is a model of its own
+constexpr std::size_t kLongestLine = 512;       // characters: all names of a line are looked up in all lines of a turn
 constexpr Share kNearlyAllReads = percent(90);
 constexpr Share kOfNoTurn = percent(15);  // part of a kernel's launches that may be another line's
 
@@ -60,7 +61,7 @@ void LoopOfFunction::add(const Trace& trace, const DoneOnStack& done) {
   for (const auto& [name, count] : done.kernels) known.kernels[name] += count;
   const bool is_model = std::any_of(done.frames.begin(), own, runs_a_model);
   known.is_model = known.is_model || (is_model && done.reads + done.issued() > 0);
-  if (known.source.empty()) known.source = source_text(trace, *own);
+  if (known.source.empty()) known.source = source_text(trace, *own).substr(0, kLongestLine);
   most_of_stack_ = std::max(most_of_stack_, done.reads);
   // A line that returns runs once in each call: the loop is its caller's, or there is none.
   const auto caller = std::find_if(own + 1, done.frames.end(), [](const ResolvedFrame& frame) {
@@ -86,6 +87,7 @@ void LoopOfFunction::find_single_items(HostLoop& loop) const {
     }
     is_collected = is_collected || collects(known.source);
     turn.push_back(known.source);
+    if (turn.size() > 2 * kMostLinesOfTurn) return;
   }
   loop.takes_single_items = is_one && is_collected && !needs_turn_before(turn);
 }
