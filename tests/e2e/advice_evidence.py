@@ -48,7 +48,7 @@ ROWS = [
     (r"turn % 10 == 9|^turn counts the turns; ", [PYTHON, READS]),
     (r"^make what line \d+ copies once, |^what depends on the batch: torch operations", [TORCH, UPLOADS]),
     (r"returns CPU tensors: no device=, ", [TORCH, UPLOADS, LOADER]),
-    (r"^make it for the next step in a thread, |^or hold the data on the GPU, and index it there", [PYTHON, SAMPLED]),
+    (r"^make it for the next step in a thread, |^(or )?hold the data on the GPU, and index|^or make it ahead in several processes", [PYTHON, SAMPLED]),
     (r"^what the host must see: one \.(tolist|get)\(\) in front of the loop", [PYTHON, READS]),
     (r"^if [\w.]+ only reports: run it every 50 steps", [PYTHON, READS]),
     (r"^keep what line \d+ copies to the CPU: ", [PYTHON, READS]),

@@ -51,6 +51,14 @@ bool is_loop_of_steps(const ResolvedFrame& frame, const StepsReport& steps) {
          (frame.function == steps.name && frame.file == steps.where.file);
 }
 
+double sampled_ns(std::uint64_t samples, const DoneInRun& run) {
+  return static_cast<double>(samples) * static_cast<double>(run.a_sample_ns);
+}
+
+bool is_most(double making_ns, const StepsReport& steps) {
+  return 2 * making_ns > static_cast<double>(add_saturated(steps.ordinary_ns, steps.irregular_ns));
+}
+
 }  // namespace
 
 HostData::HostData(const DoneInRun& run, const CpuWork& on_cpu, const StackPlaces& places, const StepsReport& steps) {
@@ -78,7 +86,7 @@ void HostData::find_copying(const DoneInRun& run, const CpuWork& on_cpu, const S
     Done& copied = done[{own->file, own->function}];
     copied.uploads += each.uploads;
     copied.uploading_ns = add_saturated(copied.uploading_ns, each.uploading_ns);
-    const DataOfHost named{own->file, own->function, 0, made_in(each.frames, own)};
+    const DataOfHost named{own->file, own->function, 0, made_in(each.frames, own), false};
     DataOfHost& data = functions_.try_emplace({own->file, own->function}, named).first->second;
     data.line = std::max(data.line, own->line);
   }
@@ -94,9 +102,10 @@ void HostData::find_copying(const DoneInRun& run, const CpuWork& on_cpu, const S
     if (const DataOfHost* data = data_on(each.frames, on_cpu))
       done[{data->file, data->function}].samples += each.samples;
   }
+  for (auto& [function, data] : functions_) data.is_most = is_most(sampled_ns(done.at(function).samples, run), steps);
   std::erase_if(functions_, [&](const auto& each) {
     const Done& of = done.at(each.first);
-    const auto making_ns = static_cast<double>(of.samples) * static_cast<double>(run.a_sample_ns);
+    const double making_ns = sampled_ns(of.samples, run);
     return of.uploads * kStepsOfACopy < steps.figures.count || !takes_a_share(of.samples, run) ||
            making_ns < kMakesMoreThanCopies * static_cast<double>(of.uploading_ns);
   });
@@ -114,7 +123,7 @@ const DataOfHost* HostData::data_on(const StackFrames& frames, const CpuWork& on
   return nullptr;
 }
 
-// What the steps' loop calls for data, by its name, and which never comes near the GPU.
+// What the steps' loop calls for data, by its name, and which never comes near the GPU but to hand it over.
 void HostData::find_called(const DoneInRun& run, const StackPlaces& places, const StepsReport& steps) {
   struct Done {
     std::uint64_t samples = 0;
@@ -130,11 +139,14 @@ void HostData::find_called(const DoneInRun& run, const StackPlaces& places, cons
     if (function == each.frames.end() || !is_named_for_data(function->function)) continue;
     Done& done = called[{function->file, function->function}];
     done.samples += each.samples;
-    done.others += each.reads + each.issued();
+    const bool is_given = std::any_of(each.frames.begin(), function, hands_over);  // JAX copies on threads of its own
+    if (!is_given) done.others += each.reads + each.issued();
   }
   for (const auto& [function, done] : called) {
     if (!takes_a_share(done.samples, run) || done.others > 0) continue;
-    functions_.try_emplace(function, DataOfHost{function.first, function.second, kAnyLine, DataOfHost::Made::kInStep});
+    const bool most = is_most(sampled_ns(done.samples, run), steps);
+    functions_.try_emplace(function,
+                           DataOfHost{function.first, function.second, kAnyLine, DataOfHost::Made::kInStep, most});
   }
 }
 

@@ -287,4 +287,25 @@ TEST_CASE("what a function makes on the host and copies in each step is told by 
   CHECK(made(moved) == -1);
 }
 
+// JAX hands arrays to the GPU by a copy on the thread that calls it, and one on a thread of its own.
+TEST_CASE("a function named for data that only hands it over makes it, and may be most of a step") {
+  Program program;
+  program.sample(program.stack({{kTrain, "Loader.next_batch", 51}, {kTrain, "main", 50}}), 50);
+  const StackId over = program.stack({{"/jax/_src/core.py", "apply", 1},
+                                      {"/jax/_src/numpy/array.py", "asarray", 2},
+                                      {kTrain, "Loader.next_batch", 53},
+                                      {kTrain, "main", 50}});
+  program.launch(over, 1);
+  const StackId draws = program.stack({{kTrain, "draw_batch", 60}, {kTrain, "main", 50}});
+  program.sample(draws, 50);
+  program.launch(draws, 1);
+  StackPlaces places = program.places();
+  const HostData data = program.data(places);
+  const DataOfHost* made =
+      data.at(places.place_of(program.stack({{kTrain, "Loader.next_batch", 51}, {kTrain, "main", 50}})));
+  REQUIRE(made != nullptr);
+  CHECK(made->is_most);
+  CHECK(data.at(places.place_of(draws)) == nullptr);
+}
+
 }  // namespace synctrace::testing::host_loops_test
