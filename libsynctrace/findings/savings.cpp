@@ -311,7 +311,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   count_compilation(attribution, savings);
   savings.no_graph = kinds.obstacle();
   if (question.with_sets) savings.sets = sets.promised(found, savings);
-  add_slow_step_remedies(slow, report.steps.figures, savings);
+  add_slow_step_remedies(slow, report.steps.figures, kinds.frameworks(), savings);
   if (found.asked) {
     AskedReport asked{*found.asked, {}, wished.notes(found), asked_ways(found)};
     for (const std::uint16_t site : found.asked_sites) asked.fixes.push_back(writer.fix_at(site));

@@ -14,7 +14,6 @@
 #include "base/shares.h"
 #include "findings/libraries/library_remedy.h"
 #include "findings/middle_savings.h"
-#include "findings/remedies/frameworks.h"
 #include "findings/remedies/remedy_words.h"
 #include "findings/slow_step_lines.h"
 #include "whatif/fix_sites.h"
@@ -185,16 +184,14 @@ std::string_view words_of(CauseKind kind) {
   }
 }
 
-Framework framework_of(const SourceLine& where) {
-  if (!has_python(where)) return Framework::kCuda;
-  return has_file(where, "/jax/") ? Framework::kJax : Framework::kPyTorch;
-}
-
 std::vector<std::string> typed_for(const SlowStepCause& row) {
   switch (row.kind) {
-    case CauseKind::kCompile: return recompile_words(framework_of(row.where), row.where);
-    case CauseKind::kModuleLoad:
-      return remedy_words({RemedyKind::kPreload, {}, nullptr}, framework_of(row.where), {}).to_type;
+    case CauseKind::kCompile:
+      return recompile_words(has_file(row.where, "/jax/") ? Framework::kJax : Framework::kPyTorch, row.where);
+    case CauseKind::kModuleLoad: {
+      const Framework framework = has_python(row.where) ? Framework::kPyTorch : Framework::kCuda;
+      return remedy_words({RemedyKind::kPreload, {}, nullptr}, framework, {}).to_type;
+    }
     case CauseKind::kHostCompute:
     case CauseKind::kSleep:
     case CauseKind::kIo:
@@ -205,8 +202,8 @@ std::vector<std::string> typed_for(const SlowStepCause& row) {
 }
 
 // What a library offers for what slow steps do there; null: nothing.
-const LibraryRemedy* remedy_of_library(const SlowStepCause& row) {
-  const auto offered = [&](At at) { return library_remedy(row.where, at, package_of(framework_of(row.where))); };
+const LibraryRemedy* remedy_of_library(const SlowStepCause& row, Framework framework) {
+  const auto offered = [&](At at) { return library_remedy(row.where, at, package_of(framework)); };
   switch (row.kind) {
     case CauseKind::kPageableCopy:
     case CauseKind::kBlockingCopy:
@@ -224,7 +221,7 @@ const LibraryRemedy* remedy_of_library(const SlowStepCause& row) {
 // Its words say more than that it is better done elsewhere.
 bool has_remedy(CauseKind kind) { return is_one_everywhere(kind) || kind == CauseKind::kModuleLoad; }
 
-Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
+Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps, Framework framework) {
   Remedy remedy;
   remedy.rule = rule_of_cause(row.kind, {});
   ShownFix& fix = remedy.fixes.emplace_back();
@@ -238,8 +235,8 @@ Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
     remedy.title = std::move(words.title);
     remedy.to_type = std::move(words.to_type);
     remedy.fix = fix.saving.fix = Fix::kNoCollection;
-  } else if (const LibraryRemedy* library = remedy_of_library(row)) {
-    RemedyWords words = remedy_words({RemedyKind::kLibrary, {}, library}, framework_of(row.where), remedy.fixes);
+  } else if (const LibraryRemedy* library = remedy_of_library(row, framework)) {
+    RemedyWords words = remedy_words({RemedyKind::kLibrary, {}, library}, framework, remedy.fixes);
     remedy.title = std::move(words.title);
     remedy.to_type = std::move(words.to_type);
     remedy.by_library = true;
@@ -314,12 +311,13 @@ void stand_for_all_steps(const SlowSteps& slow, const StepFigures& steps, WhatIf
   found.all.hi_ns = std::min(found.all.hi_ns, found.base_ns);
 }
 
-void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, SavingsReport& savings) {
+void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, const Frameworks& frameworks,
+                            SavingsReport& savings) {
   if (slow.extra_ns == 0 || !savings.by_steps) return;
   savings.slow_ns = slow.extra_ns;
   std::vector<Remedy>& remedies = savings.remedies;
   for (const SlowStepCause& row : slow.causes) {
-    Remedy remedy = remedy_of(row, steps);
+    Remedy remedy = remedy_of(row, steps, frameworks.of({&row.where}));
     const auto line = make_room(row.saving, savings.order.begin(), savings.order);
     line->fixes = remedy.fixes;
     line->marginal = row.saving;

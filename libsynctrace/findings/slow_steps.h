@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "findings/calls/stack_places.h"
+#include "findings/remedies/frameworks.h"
 #include "findings/report/report.h"
 #include "whatif/what_if.h"
 
@@ -35,6 +36,7 @@ SlowSteps find_slow_steps(const Attribution& attribution, StackPlaces& places, c
 void stand_for_all_steps(const SlowSteps& slow, const StepFigures& steps, WhatIf& found);
 
 // Adds a change for each of the causes, or to the change of the same place. After the remedies of the replay.
-void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, SavingsReport& savings);
+void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, const Frameworks& frameworks,
+                            SavingsReport& savings);
 
 }  // namespace synctrace

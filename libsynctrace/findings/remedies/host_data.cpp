@@ -55,8 +55,8 @@ double sampled_ns(std::uint64_t samples, const DoneInRun& run) {
   return static_cast<double>(samples) * static_cast<double>(run.a_sample_ns);
 }
 
-bool is_most(double making_ns, const StepsReport& steps) {
-  return 2 * making_ns > static_cast<double>(add_saturated(steps.ordinary_ns, steps.irregular_ns));
+bool half_of_steps(std::uint64_t samples, const DoneInRun& run, const StepsReport& steps) {
+  return 2 * sampled_ns(samples, run) > static_cast<double>(add_saturated(steps.ordinary_ns, steps.irregular_ns));
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ void HostData::find_copying(const DoneInRun& run, const CpuWork& on_cpu, const S
     Done& copied = done[{own->file, own->function}];
     copied.uploads += each.uploads;
     copied.uploading_ns = add_saturated(copied.uploading_ns, each.uploading_ns);
-    const DataOfHost named{own->file, own->function, 0, made_in(each.frames, own), false};
+    const DataOfHost named{own->file, own->function, 0, made_in(each.frames, own)};
     DataOfHost& data = functions_.try_emplace({own->file, own->function}, named).first->second;
     data.line = std::max(data.line, own->line);
   }
@@ -102,13 +102,14 @@ void HostData::find_copying(const DoneInRun& run, const CpuWork& on_cpu, const S
     if (const DataOfHost* data = data_on(each.frames, on_cpu))
       done[{data->file, data->function}].samples += each.samples;
   }
-  for (auto& [function, data] : functions_) data.is_most = is_most(sampled_ns(done.at(function).samples, run), steps);
   std::erase_if(functions_, [&](const auto& each) {
     const Done& of = done.at(each.first);
     const double making_ns = sampled_ns(of.samples, run);
     return of.uploads * kStepsOfACopy < steps.figures.count || !takes_a_share(of.samples, run) ||
            making_ns < kMakesMoreThanCopies * static_cast<double>(of.uploading_ns);
   });
+  for (auto& [function, data] : functions_)
+    data.takes_half_of_steps = half_of_steps(done.at(function).samples, run, steps);
 }
 
 // The function whose data is made on that stack; null: none, or it is past the last copy, or a model's.
@@ -144,9 +145,9 @@ void HostData::find_called(const DoneInRun& run, const StackPlaces& places, cons
   }
   for (const auto& [function, done] : called) {
     if (!takes_a_share(done.samples, run) || done.others > 0) continue;
-    const bool most = is_most(sampled_ns(done.samples, run), steps);
+    const bool is_half = half_of_steps(done.samples, run, steps);
     functions_.try_emplace(function,
-                           DataOfHost{function.first, function.second, kAnyLine, DataOfHost::Made::kInStep, most});
+                           DataOfHost{function.first, function.second, kAnyLine, DataOfHost::Made::kInStep, is_half});
   }
 }
 

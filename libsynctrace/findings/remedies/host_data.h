@@ -26,7 +26,7 @@ struct DataOfHost {
   std::string function;
   std::uint32_t line = 0;  // where it copies last; the largest number: the loop of the steps copies what it returns
   Made made = Made::kInStep;
-  bool is_most = false;  // it takes half of the steps' time: one thread that makes it ahead is too slow, too
+  bool takes_half_of_steps = false;  // then one thread that makes it ahead is too slow, too
 };
 
 class HostData {

@@ -183,7 +183,7 @@ RemedyWords host_data(const DataOfHost& data) {
                "DataLoader(..., num_workers=4, pin_memory=True); batch.to(device, non_blocking=True) in the loop"}};
     case DataOfHost::Made::kInStep: break;
   }
-  if (data.is_most)
+  if (data.takes_half_of_steps)
     return {format_text("Have ready what {} makes in each step", name),
             {"hold the data on the GPU, and index and change it there: then nothing is copied",
              "or make it ahead in several processes: it takes most of a step, so one thread is too slow"}};

@@ -304,7 +304,7 @@ TEST_CASE("a function named for data that only hands it over makes it, and may b
   const DataOfHost* made =
       data.at(places.place_of(program.stack({{kTrain, "Loader.next_batch", 51}, {kTrain, "main", 50}})));
   REQUIRE(made != nullptr);
-  CHECK(made->is_most);
+  CHECK(made->takes_half_of_steps);
   CHECK(data.at(places.place_of(draws)) == nullptr);
 }
 

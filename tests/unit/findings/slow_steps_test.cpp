@@ -159,7 +159,7 @@ TEST_CASE("the change stands where its saving belongs, and what follows counts i
   SavingsReport savings;
   savings.by_steps = true;
   savings.remedies = {remedy(CauseKind::kInput, 300 * kMs, 300 * kMs), remedy(CauseKind::kLock, 20 * kMs, 320 * kMs)};
-  add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+  add_slow_step_remedies(program.found(), program.report.steps.figures, Frameworks(Trace{}), savings);
   CHECK(savings.slow_ns == 100 * kMs);
   REQUIRE(savings.remedies.size() == 3);
   const Remedy& added = savings.remedies[1];
@@ -179,14 +179,14 @@ TEST_CASE("a place that has a change already has one, and not two") {
   savings.by_steps = true;
   savings.remedies = {remedy(CauseKind::kInput, 300 * kMs, 300 * kMs), remedy(CauseKind::kIo, 20 * kMs, 320 * kMs),
                       remedy(CauseKind::kLock, kMs, 321 * kMs)};
-  add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+  add_slow_step_remedies(program.found(), program.report.steps.figures, Frameworks(Trace{}), savings);
   REQUIRE(savings.remedies.size() == 3);
   CHECK(savings.remedies[1].marginal.ns == 120 * kMs);
   CHECK(savings.remedies[1].cumulative.ns == 420 * kMs);
   CHECK(savings.remedies[2].cumulative.ns == 421 * kMs);
 
   savings.remedies.clear();
-  add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+  add_slow_step_remedies(program.found(), program.report.steps.figures, Frameworks(Trace{}), savings);
   REQUIRE(savings.remedies.size() == 1);
   CHECK(savings.remedies[0].title == "Keep reading and writing out of 2 slow steps");
   CHECK(savings.remedies[0].to_type.empty());  // it has no line
@@ -208,7 +208,7 @@ TEST_CASE("what slow steps do at the line of the loader belongs to the change th
     savings.remedies[0].fix = Fix::kFeedInput;
     SourceLine& where = savings.remedies[0].fixes[0].where;
     std::tie(where.file, where.line) = of_the_loader;
-    add_slow_step_remedies(slow, program.report.steps.figures, savings);
+    add_slow_step_remedies(slow, program.report.steps.figures, Frameworks(Trace{}), savings);
     return savings.remedies.size();
   };
   CHECK(changes_at({"train.py", 7}, {"train.py", 7}) == 1);
@@ -227,7 +227,7 @@ std::size_t place_beside(Fix fix, const std::vector<std::string>& typed) {
   for (Remedy& one : savings.remedies) one.to_type = {"typed"};
   savings.remedies[0].fix = fix;
   savings.remedies[0].to_type = typed;
-  add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+  add_slow_step_remedies(program.found(), program.report.steps.figures, Frameworks(Trace{}), savings);
   const auto row = std::find_if(savings.remedies.begin(), savings.remedies.end(),
                                 [](const Remedy& one) { return one.title != "another"; });
   return static_cast<std::size_t>(row - savings.remedies.begin());
@@ -247,7 +247,7 @@ TEST_CASE("a row without words stands behind a change that saves a third as much
     savings.by_steps = true;
     savings.remedies = {remedy(CauseKind::kInput, saved_ns, saved_ns)};
     savings.remedies[0].to_type = {"typed"};
-    add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+    add_slow_step_remedies(program.found(), program.report.steps.figures, Frameworks(Trace{}), savings);
     REQUIRE(savings.remedies.size() == 2);
     return savings.remedies[0].title == "another" ? 1 : 0;
   };
@@ -260,7 +260,7 @@ TEST_CASE("a change of slow steps stands behind one that saves as much") {
   SavingsReport savings;
   savings.by_steps = true;
   savings.remedies = {remedy(CauseKind::kInput, 100 * kMs, 100 * kMs)};
-  add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+  add_slow_step_remedies(program.found(), program.report.steps.figures, Frameworks(Trace{}), savings);
   REQUIRE(savings.remedies.size() == 2);
   CHECK(savings.remedies[0].title == "another");
   CHECK(savings.remedies[0].cumulative.ns == 100 * kMs);
@@ -273,7 +273,7 @@ TEST_CASE("a title says what slow steps do and the others do not") {
     program.causes[1].key.kind = kind;
     SavingsReport savings;
     savings.by_steps = true;
-    add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+    add_slow_step_remedies(program.found(), program.report.steps.figures, Frameworks(Trace{}), savings);
     return savings.remedies.empty() ? std::string() : savings.remedies[0].title;
   };
   CHECK(title_of(CauseKind::kRelease) == "Keep freeing of memory out of 2 slow steps");
@@ -308,13 +308,33 @@ TEST_CASE("where a library has a switch for what slow steps do, the change is th
   const auto change = [&] {
     SavingsReport savings;
     savings.by_steps = true;
-    add_slow_step_remedies({20 * kMs, {copy}}, program.report.steps.figures, savings);
+    add_slow_step_remedies({20 * kMs, {copy}}, program.report.steps.figures, Frameworks(Trace{}), savings);
     return savings.remedies.at(0);
   };
   CHECK(change().title == "Shrink the logits on the GPU before they are copied");
   CHECK((change().by_library && change().to_type.size() == 2));
   copy.where.stack.erase(copy.where.stack.begin());
   CHECK(change().title == "Keep a copy out of 2 slow steps");
+}
+
+TEST_CASE("a program of CuPy gets no words of PyTorch for what its slow steps do") {
+  SlowStepCause read;
+  read.kind = CauseKind::kHostCompute;
+  read.where.file = "/home/user/train.py";
+  read.where.line = 7;
+  read.where.source = "y = scaled_dot_product_attention(q, k, v)";
+  read.saving.ns = 10 * kMs;
+  Program program(60);
+  const auto is_librarys = [&](const char* loaded) {
+    Trace trace;
+    trace.modules[1].path = loaded;
+    SavingsReport savings;
+    savings.by_steps = true;
+    add_slow_step_remedies({20 * kMs, {read}}, program.report.steps.figures, Frameworks(trace), savings);
+    return savings.remedies.at(0).by_library;
+  };
+  CHECK(is_librarys("/site-packages/torch/lib/libtorch_cuda.so"));
+  CHECK_FALSE(is_librarys("/site-packages/cupy/_core/core.so"));
 }
 
 TEST_CASE("the causes that cost an irregular step most more than the others come first") {
