@@ -49,6 +49,33 @@ class HostCosts {
   std::map<std::tuple<StackPlace, std::uint32_t, bool>, WaitFigures> costs_;
 };
 
+// What a stack of a place counts: first those in the steps, then those seen most often.
+struct StackWeight {
+  bool in_steps = false;
+  std::uint64_t occurrences = 0;
+
+  void add(const Cause& cause) {
+    in_steps = in_steps || cause.steady_ns > 0;
+    occurrences += cause.occurrences;
+  }
+  friend auto operator<=>(const StackWeight&, const StackWeight&) = default;
+};
+using StackWeights = std::map<StackId, StackWeight>;
+
+StackId typical_of(const StackWeights& stacks) {
+  return std::max_element(stacks.begin(), stacks.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+// The first stack of a place may be of the set-up, whose function calls the model once.
+void set_typical_stacks(const std::vector<Cause>& causes, StackPlaces& places) {
+  std::map<StackPlace, StackWeights> weights;
+  for (const Cause& cause : causes)
+    weights[places.place_of(cause.key.site.stack)][cause.key.site.stack].add(cause);
+  for (const auto& [place, stacks] : weights) places.set_typical(place, typical_of(stacks));
+}
+
 class CauseMerger {
  public:
   CauseMerger(const Trace& trace, const LineRules& rules, const HostCosts& costs, StackPlaces& places)
@@ -73,18 +100,12 @@ class CauseMerger {
  private:
   // Name, place, reason; and where the place is not known what comes behind it, and the function.
   using Key = std::tuple<std::string_view, StackPlace, StackPlace, Reason, ApiId, HostCall>;
-  // The stack of a place that counts most: first those in the steps, then those seen most often.
-  struct StackWeight {
-    bool in_steps = false;
-    std::uint64_t occurrences = 0;
-    friend auto operator<=>(const StackWeight&, const StackWeight&) = default;
-  };
   struct Draft {
     IdleCause cause;
     bool started = false;
     std::map<std::pair<CauseKind, StackPlace>, Nanoseconds> activities;
     std::map<StackPlace, Nanoseconds> untils;
-    std::map<StackId, StackWeight> stacks;
+    StackWeights stacks;
     FixKey helper;  // where a library's thread worked for this place, most of the time that it did
     Nanoseconds helper_ns = 0;
   };
@@ -134,9 +155,7 @@ class CauseMerger {
     row.uncertain_in_steps_ns += cause.uncertain_in_steps_ns;
     row.occurrences += cause.occurrences;
     row.numbers.push_back(cause.number);
-    StackWeight& stack = draft.stacks[cause.key.site.stack];
-    stack.in_steps = stack.in_steps || cause.steady_ns > 0;
-    stack.occurrences += cause.occurrences;
+    draft.stacks[cause.key.site.stack].add(cause);
     draft.untils[places_.place_of(cause.key.site.until)] += cause.idle_ns;
     // Another thread's work is counted by what it did, not by the sleeps at the line that waited for it.
     const bool worked =
@@ -155,9 +174,8 @@ class CauseMerger {
 
   // At the place of all of them, by the stack that is typical: the first one may have loaded the code.
   SourceLine typical_line(const Draft& draft) const {
-    const auto most = std::max_element(draft.stacks.begin(), draft.stacks.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    return number(places_.place_of(most->first)) == 0 ? SourceLine() : places_.line_of(most->first);
+    const StackId stack = typical_of(draft.stacks);
+    return number(places_.place_of(stack)) == 0 ? SourceLine() : places_.line_of(stack);
   }
 
   IdleCause finished(Draft& draft) const {
@@ -227,6 +245,7 @@ void add_idle_causes(const Trace& trace, const Attribution& attribution, const L
   for (DeviceReport& device : report.devices) {
     const auto causes = attribution.causes.find(DeviceId{device.id});
     if (causes == attribution.causes.end()) continue;
+    set_typical_stacks(causes->second, places);
     device.causes = merger.run(causes->second, false);
     device.copy_causes = merger.run(causes->second, true);
   }

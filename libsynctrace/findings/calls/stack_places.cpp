@@ -104,6 +104,11 @@ const std::set<std::uint32_t>& StackPlaces::helper_lines(StackPlace place) const
   return known == helper_lines_.end() ? kNone : known->second;
 }
 
+SourceLine StackPlaces::line_of(StackPlace place) const {
+  const auto typical = typical_.find(place);
+  return line_of(typical != typical_.end() ? typical->second : StackId{number(place)});
+}
+
 SourceLine StackPlaces::line_of(StackId stack) const {
   const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
   const Shown chosen = shown_of(frames);

@@ -40,9 +40,12 @@ class StackPlaces {
   // Zero when the place is not known.
   StackPlace place_of(StackId stack);
 
+  // What is shown of a place, and advised there, is seen by this stack. Without one: by the first that was met.
+  void set_typical(StackPlace place, StackId stack) { typical_[place] = stack; }
+
   // A place in words, all texts printable; empty when it is not known.
   // Stacks are whole until all together come to the most bytes; those after them are their shown frame alone.
-  SourceLine line_of(StackPlace place) const { return line_of(StackId{number(place)}); }
+  SourceLine line_of(StackPlace place) const;
   // Likewise, by one of the stacks that lead there.
   SourceLine line_of(StackId stack) const;
   const UserCode& user_code() const noexcept { return user_code_; }
@@ -78,6 +81,7 @@ class StackPlaces {
   mutable std::map<Line, LibraryFrame> library_frames_;  // met so far
   mutable std::size_t described_bytes_ = 0;
   std::unordered_map<StackId, StackPlace> of_stacks_;
+  std::unordered_map<StackPlace, StackId> typical_;
   std::map<std::pair<Line, Line>, StackPlace> of_lines_;  // the place's, and the helper without its line or none
   std::unordered_map<StackPlace, std::set<std::uint32_t>> helper_lines_;
 };

@@ -44,4 +44,32 @@ TEST_CASE("sleeps count each time, those that cost the GPU nothing too; work tha
   CHECK(count(CauseKind::kLoaderCompute) == 1);
 }
 
+TEST_CASE("a place is told by its stack in the steps, not by the first one, of the set-up") {
+  Trace trace;
+  trace.windows.emplace_back().span = {0, 1'000};
+  trace.codes[1] = Code{"/home/ada/serve.py", "forward", "\xe9\x04", 10, 0x030c0100};
+  trace.codes[2] = Code{"/home/ada/serve.py", "start", "\xe9\x04", 30, 0x030c0100};
+  trace.codes[3] = Code{"/home/ada/serve.py", "advance", "\xe9\x04", 50, 0x030c0100};
+  trace.stacks[StackId{1}] = parse_stack("p1:0 p2:0");
+  trace.stacks[StackId{2}] = parse_stack("p1:0 p3:0");
+  Attribution attribution;
+  for (const std::uint32_t stack : {1U, 2U}) {
+    Cause& cause = attribution.causes[DeviceId{3}].emplace_back();
+    cause.key.site.stack = StackId{stack};
+    cause.occurrences = stack == 1 ? 9 : 5;
+    cause.steady_ns = stack == 1 ? 0 : 80;
+    cause.idle_ns = 100;
+  }
+  StackPlaces places(trace, {});
+  const StackPlace place = places.place_of(StackId{1});
+  REQUIRE(places.place_of(StackId{2}) == place);
+  CHECK(places.line_of(place).stack.at(1).frame.function == "start");
+  const StackReader stacks(trace);
+  const LineRules rules(trace, stacks, places);
+  Report report;
+  report.devices.emplace_back().id = 3;
+  add_idle_causes(trace, attribution, rules, places, report);
+  CHECK(places.line_of(place).stack.at(1).frame.function == "advance");
+}
+
 }  // namespace synctrace
