@@ -26,6 +26,7 @@ constexpr Share kWorthARow = percent(1);        // share of the loop's time, one
 constexpr Share kNearlyAllExtra = percent(80);  // share of a doing's time in slow steps
 constexpr Share kHardlyUsual = percent(10);  // share of a line's time in slow steps | slow steps that count as ordinary
 constexpr std::size_t kMostRows = 4;
+constexpr std::size_t kFewestSlowSteps = 2;  // what came once may never come again, and a longer run would not feel it
 // The recorder makes compiling dearer, and some shapes are still compiled: three programs gained 92 to 95 % of it.
 constexpr Share kGoneOfCompiling = percent(95);
 constexpr Share kLeastGoneOfCompiling = percent(88);
@@ -284,7 +285,7 @@ bool starts_at(const Remedy& loader, const SourceLine& where) {
 
 SlowSteps find_slow_steps(const Attribution& attribution, StackPlaces& places, const Report& report) {
   const StepsReport& steps = report.steps;
-  if (steps.figures.irregular == 0 || steps.figures.irregular >= steps.figures.count) return {};
+  if (steps.figures.irregular < kFewestSlowSteps || steps.figures.irregular >= steps.figures.count) return {};
   const Nanoseconds loop_ns = add_saturated(steps.ordinary_ns, steps.irregular_ns);
   const Nanoseconds extra_ns = extra_of(steps.irregular_ns, steps.ordinary_ns, steps.figures);
   if (extra_ns == 0 || ratio(extra_ns, loop_ns) < kWorthAChange) return {};
