@@ -49,6 +49,14 @@ struct ShareRange {
   Share most = {1, 1};
 };
 
+// What stays of the whole, where `stays` is what stays of a part of it; in whole percent.
+constexpr ShareRange stays_with_part(Share part, const ShareRange& stays) noexcept {
+  const auto of = [&](Share share) {
+    return percent(static_cast<std::int32_t>(100 * (1 - part.fraction() * (1 - share.fraction()))));
+  };
+  return {of(stays.usual), of(stays.least), of(stays.most)};
+}
+
 // So many of so many, to be compared with a share: ratio(3, 4) >= percent(75). Nothing of nothing is any share.
 // Products have twice the width, because times of a damaged trace overflow.
 template <std::integral Amount>

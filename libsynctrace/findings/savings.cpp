@@ -9,6 +9,7 @@
 #include "base/shown_text.h"
 #include "findings/gpu_work/kernel_advice.h"
 #include "findings/idle_gone.h"
+#include "findings/loader/loader_workers.h"
 #include "findings/middle_savings.h"
 #include "findings/remedies/frameworks.h"
 #include "findings/remedies/remedy_kinds.h"
@@ -240,7 +241,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   WishedFixes wished(question, places);
   const Evidence& evidence = *attribution.evidence;
   const DoneInRun run = done_in_run(trace, evidence.correlation, evidence.usual_launches, places);
-  RemedyKinds kinds(trace, run, places, report.steps);
+  RemedyKinds kinds(trace, run, places, report.steps, starts_workers_again(trace, attribution.steps));
   WhatIfOptions options;
   options.group_of = [&](const FixSite& site, double alone_share, double each_step) {
     return kinds.group_of(site, alone_share, each_step);

@@ -95,6 +95,16 @@ const LibraryRemedy* library_remedy(const SourceLine& where, At at, std::string_
   return first([&](const LibraryRemedy& each) { return is_of_line(each, where, framework); });
 }
 
+const LibraryRemedy* keeps_workers(const LibraryRemedy& row) {
+  for (const std::span<const LibraryRemedy> library : kLibraries) {
+    for (const LibraryRemedy& one : library) {
+      const bool keeps = has(one.to_type, "persistent_workers=True") && !has(one.to_type, "num_workers");
+      if (one.library == row.library && one.at == At::kInput && keeps) return &one;
+    }
+  }
+  return nullptr;
+}
+
 LibraryFrame library_frame(const ResolvedFrame& frame, const std::function<std::string_view()>& source) {
   LibraryFrame found = LibraryFrame::kOther;
   for (const std::span<const LibraryRemedy> library : kLibraries) {

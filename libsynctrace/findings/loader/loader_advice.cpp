@@ -30,17 +30,16 @@ constexpr double kMuch = 0.4;        // share of the workers' time in waits for 
 constexpr double kStarved = 0.2;     // likewise, for a CPU
 constexpr double kPinsAlways = 0.6;  // share of the pin thread's time
 constexpr double kMostOfWait = 0.5;
-constexpr std::size_t kManyStarts = 3;  // times that all workers were started in the steps
-constexpr double kManyThreads = 1.4;    // processors that a worker computes on
-constexpr double kAllInUse = 0.8;       // share of the processors that workers compute on
-constexpr double kMostNeeded = 1024;    // beyond this it is no advice
+constexpr double kManyThreads = 1.4;  // processors that a worker computes on
+constexpr double kAllInUse = 0.8;     // share of the processors that workers compute on
+constexpr double kMostNeeded = 1024;  // beyond this it is no advice
 
 struct Measured {
   LoaderWorkers workers;
   LoaderThreads threads;
-  LoaderStarts starts;
   Nanoseconds usual_ns = 0;  // half of the steps take less
   std::size_t looks = 0;
+  bool starts_again = false;
 };
 
 // Ordinary steps in a row, from the first one's begin to the last one's end.
@@ -106,8 +105,7 @@ bool find_limit(const Measured& measured, LoaderAdvice& advice) {
   const double loaded = measured.workers.mean(&LoaderWorker::loaded);
   // The wait is in the few steps behind a start.
   const Nanoseconds half_ns = advice.step_ns - (advice.step_ns - advice.step_without_wait_ns) / 2;
-  if (measured.starts.all >= kManyStarts * measured.starts.at_once && measured.usual_ns < half_ns)
-    return is(LoaderLimit::kRestarted);
+  if (measured.starts_again && measured.usual_ns < half_ns) return is(LoaderLimit::kRestarted);
   if (advice.waits_for_cpu >= kStarved && loaded >= kBusy) return is(LoaderLimit::kProcessors);
   if (advice.waits_for_storage >= kMuch) return is(LoaderLimit::kStorage);
   if (loaded >= kBusy) return is(LoaderLimit::kTooFewWorkers);
@@ -140,6 +138,12 @@ bool find_number(LoaderAdvice& advice) {
   if (needed == 0 || needed <= advice.workers) return false;
   if (most != 0 && most <= advice.workers) {
     advice.limit = LoaderLimit::kProcessors;
+    return true;
+  }
+  // Were each of them busy all the time, as many as there are processors for would do less than half of the work.
+  if (most != 0 && kBusy * static_cast<double>(needed) > 2 * static_cast<double>(most)) {
+    advice.limit = LoaderLimit::kProcessors;
+    advice.needed = needed;
     return true;
   }
   advice.needed = most == 0 ? needed : std::min(needed, most);
@@ -183,6 +187,12 @@ void add_words(LoaderAdvice& advice) {
       return;
     }
     case LoaderLimit::kProcessors:
+      if (advice.needed > 0) {
+        advice.title = "Do less for each sample: " + std::to_string(advice.needed) + " loader workers would be needed";
+        advice.type = "crop and sample before other transforms, store decoded data, or transform on the GPU; " +
+                      std::to_string(advice.processors) + " processors are too few";
+        return;
+      }
       return say(advice.processors == 0 ? "there is no processor left for them"
                                         : "all " + std::to_string(advice.processors) + " processors are in use",
                  "do less for each sample: store it decoded, or move transforms to the GPU");
@@ -240,11 +250,9 @@ std::optional<LoaderAdvice> loader_advice(const Trace& trace, const Attribution&
       1 - static_cast<double>(step_without_wait_ns) / static_cast<double>(std::max<Nanoseconds>(advice.step_ns, 1));
   if (wait < kLeastWait) return std::nullopt;
 
-  const std::vector<Step>& steps = attribution.steps.steps;
-  const TimeSpan all_steps{steps.front().host.begin_ns, steps.back().host.end_ns};
   const Measured measured{std::move(workers), find_loader_threads(trace, attribution.evidence->stacks, row.span),
-                          find_loader_starts(trace, all_steps), usual_step(steps),
-                          number_fact(trace, "children.looks")};
+                          usual_step(attribution.steps.steps), number_fact(trace, "children.looks"),
+                          starts_workers_again(trace, attribution.steps)};
   advice.pin_thread = measured.threads.pinning;
   advice.main_process = measured.threads.working;
   const bool in_loader = measured.threads.waiting + measured.threads.working >= kLeastWait;

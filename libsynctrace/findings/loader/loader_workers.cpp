@@ -104,7 +104,11 @@ LoaderWorker worker_of(const Child& child) {
   return worker;
 }
 
-}  // namespace
+// How often a program started workers.
+struct LoaderStarts {
+  std::size_t all = 0;      // started in the span
+  std::size_t at_once = 0;  // the most that lived at one time
+};
 
 LoaderStarts find_loader_starts(const Trace& trace, TimeSpan span) {
   struct Life {
@@ -129,6 +133,8 @@ LoaderStarts find_loader_starts(const Trace& trace, TimeSpan span) {
   return starts;
 }
 
+}  // namespace
+
 LoaderWorkers find_loader_workers(const Trace& trace, TimeSpan span) {
   LoaderWorkers found;
   for (const Child& child : of_busiest_loader(likely_workers(trace, span))) {
@@ -138,6 +144,14 @@ LoaderWorkers find_loader_workers(const Trace& trace, TimeSpan span) {
   std::stable_sort(found.workers.begin(), found.workers.end(),
                    [](const LoaderWorker& a, const LoaderWorker& b) { return a.loaded() > b.loaded(); });
   return found;
+}
+
+bool starts_workers_again(const Trace& trace, const Steps& steps) {
+  constexpr std::size_t kManyTimes = 3;
+  if (steps.steps.empty()) return false;
+  const LoaderStarts starts =
+      find_loader_starts(trace, {steps.steps.front().host.begin_ns, steps.steps.back().host.end_ns});
+  return starts.at_once > 0 && starts.all >= kManyTimes * starts.at_once;
 }
 
 }  // namespace synctrace

@@ -9,6 +9,7 @@
 
 #include "base/time_span.h"
 #include "model/trace.h"
+#include "steps/steps.h"
 
 namespace synctrace {
 
@@ -37,12 +38,8 @@ struct LoaderWorkers {
   }
 };
 
-// How often a program started workers.
-struct LoaderStarts {
-  std::size_t all = 0;      // started in the span
-  std::size_t at_once = 0;  // the most that lived at one time
-};
-LoaderStarts find_loader_starts(const Trace& trace, TimeSpan span);
+// All workers were started again and again in the steps, as for each epoch.
+bool starts_workers_again(const Trace& trace, const Steps& steps);
 
 // In `span`. PyTorch's workers are known by the name that they give themselves from 2.5 on. Else a worker is a child
 // with the program's own name; one of those may be a helper that does next to nothing. With several loaders, takes the

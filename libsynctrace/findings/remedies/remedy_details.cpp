@@ -116,6 +116,17 @@ void take_off_transport(SavingsReport& savings, Remedy& remedy) {
 }
 
 void add_workers(Report& report, std::size_t processors, Remedy& remedy) {
+  const bool asks_for_workers = std::any_of(remedy.to_type.begin(), remedy.to_type.end(), [](const std::string& text) {
+    return text.find("num_workers=N") != std::string::npos;
+  });
+  if (report.loader && !report.loader->more_workers_help && asks_for_workers) {
+    const bool is_trainers = remedy.to_type.front().find("dataloader_num_workers") != std::string::npos;
+    const bool keeps = report.loader->limit == LoaderLimit::kRestarted;
+    remedy.title = report.loader->title;
+    remedy.to_type = {keeps && is_trainers ? "TrainingArguments(..., dataloader_persistent_workers=True)"
+                                           : report.loader->type};
+    return;
+  }
   const std::size_t by_times = report.loader ? 0 : workers_by_times(report.savings, processors, remedy);
   if (fill_workers(report.loader ? report.loader->needed : by_times, remedy) || remedy.by_library) return;
   if (report.loader) {

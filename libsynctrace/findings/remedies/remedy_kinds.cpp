@@ -34,14 +34,6 @@ constexpr ShareRange kGpuOfData = {percent(0), percent(0), percent(100)};
 // torch._foreach_norm and the like still look at each tensor.
 constexpr ShareRange kHostOfForeach = {percent(25), percent(10), percent(40)};
 
-// A loop has only a part of backward.
-ShareRange without_part(Share part, const ShareRange& stays) {
-  const auto of = [&](Share share) {
-    return percent(static_cast<std::int32_t>(100 * (1 - part.fraction() * (1 - share.fraction()))));
-  };
-  return {of(stays.usual), of(stays.least), of(stays.most)};
-}
-
 // A line may hold both: "criterion(model(x), y).backward()".
 bool is_backward(const SourceLine& where) {
   return has_file(where, "/torch/autograd/") ||
@@ -202,7 +194,9 @@ WhatStays RemedyKinds::what_stays(StackPlace place) {
   if (whole.loop == nullptr || whole.loop->kind == HostLoop::Turns::kRead) return {};
   const Share part = loops_.at(place).part;
   const ShareRange& gpu = whole.kind == RemedyKind::kTestLess ? kNothingStays : kGpuOfOneOperation;
-  return {without_part(part, whole.loop->of_parameters ? kHostOfForeach : kNothingStays), without_part(part, gpu)};
+  // A loop has only a part of backward.
+  return {stays_with_part(part, whole.loop->of_parameters ? kHostOfForeach : kNothingStays),
+          stays_with_part(part, gpu)};
 }
 
 const LibraryRemedy* RemedyKinds::read_that_goes(const SourceLine& where) const {
@@ -330,8 +324,11 @@ GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double
                                  (site.fix != Fix::kSpeedUp || group.kind != RemedyKind::kNone);
   if (may_be_a_librarys) {
     const SourceLine& where = line_of(site.key.place);
-    if (const LibraryRemedy* library = library_remedy(where, *at, package_of(frameworks_.of({&where}))))
-      group = {RemedyKind::kLibrary, {}, library};
+    if (const LibraryRemedy* library = library_remedy(where, *at, package_of(frameworks_.of({&where})))) {
+      const bool asks_for_workers = library->to_type.find("num_workers=N") != std::string_view::npos;
+      const LibraryRemedy* keeps = asks_for_workers && starts_workers_again_ ? keeps_workers(*library) : nullptr;
+      group = {RemedyKind::kLibrary, {}, keeps != nullptr ? keeps : library};
+    }
   }
   // Nobody makes a library's own code faster.
   if (group.kind == RemedyKind::kHostCode && line_of(site.key.place).through.is_library) return {};

@@ -70,8 +70,9 @@ bool allocates_managed_memory(const Trace& trace);
 
 class RemedyKinds {
  public:
-  // All must outlive the object.
-  RemedyKinds(const Trace& trace, const DoneInRun& run, StackPlaces& places, const StepsReport& loop)
+  // All must outlive the object. `starts_workers_again`: the loader's, for each epoch.
+  RemedyKinds(const Trace& trace, const DoneInRun& run, StackPlaces& places, const StepsReport& loop,
+              bool starts_workers_again)
       : trace_(trace),
         places_(places),
         frameworks_(trace),
@@ -79,7 +80,8 @@ class RemedyKinds {
         loops_(trace, run, places, loop),
         cpu_work_(trace, run, places, loop),
         data_(run, cpu_work_, places, loop),
-        has_managed_memory_(allocates_managed_memory(trace)) {
+        has_managed_memory_(allocates_managed_memory(trace)),
+        starts_workers_again_(starts_workers_again) {
     find_dispatched(run, loop);
   }
 
@@ -129,6 +131,7 @@ class RemedyKinds {
   const CpuWork cpu_work_;
   const HostData data_;
   const bool has_managed_memory_;
+  const bool starts_workers_again_;
   std::set<std::string> dispatched_;  // functions
   SourceLine obstacle_;
   std::vector<RemedyGroup> groups_ = {{}};

@@ -116,4 +116,20 @@ TEST_CASE("a library that calls the user's function does not wait there") {
   CHECK(library_remedy(where, At::kRead, "torch") == nullptr);
 }
 
+TEST_CASE("a library whose loader is asked for workers has a row that keeps those it has") {
+  const auto kept_by = [](std::string_view library) -> std::string_view {
+    for (const auto rows : library_remedies()) {
+      for (const LibraryRemedy& row : rows) {
+        if (row.library != library || row.to_type.find("num_workers=N") == std::string_view::npos) continue;
+        const LibraryRemedy* keeps = keeps_workers(row);
+        return keeps == nullptr ? "none" : keeps->to_type;
+      }
+    }
+    return "no such row";
+  };
+  CHECK(kept_by("accelerate") == "DataLoader(..., persistent_workers=True)");
+  CHECK(kept_by("lightning") == "DataLoader(..., persistent_workers=True)");
+  CHECK(kept_by("transformers") == "none");
+}
+
 }  // namespace synctrace::testing

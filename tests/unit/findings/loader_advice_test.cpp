@@ -246,6 +246,19 @@ TEST_CASE("no more workers are advised than the program has processors for") {
   CHECK(full->needed == 0);
   CHECK(full->title == "More workers will not help: all 8 processors are in use");
   CHECK(Loader().workers(4, {.computing = 0.95}).without_fact("processors").advice()->needed == 13);
+  const auto few = Loader().workers(3, {.computing = 1.0}).fact("processors", "4").advice();
+  REQUIRE(few);
+  CHECK(few->limit == LoaderLimit::kProcessors);
+}
+
+TEST_CASE("where all processors would do less than half of the work, samples must take less") {
+  const auto advice = Loader().workers(4, {.computing = 1.0}).fact("processors", "6").advice();
+  REQUIRE(advice);
+  CHECK(advice->limit == LoaderLimit::kProcessors);
+  CHECK(advice->needed == 14);
+  CHECK_FALSE(advice->more_workers_help);
+  CHECK(advice->title == "Do less for each sample: 14 loader workers would be needed");
+  CHECK(Loader().workers(4, {.computing = 1.0}).fact("processors", "7").advice()->needed == 6);
 }
 
 TEST_CASE("workers that wait for a CPU do not need more of them") {
