@@ -71,8 +71,7 @@ StackId typical_of(const StackWeights& stacks) {
 // The first stack of a place may be of the set-up, whose function calls the model once.
 void set_typical_stacks(const std::vector<Cause>& causes, StackPlaces& places) {
   std::map<StackPlace, StackWeights> weights;
-  for (const Cause& cause : causes)
-    weights[places.place_of(cause.key.site.stack)][cause.key.site.stack].add(cause);
+  for (const Cause& cause : causes) weights[places.place_of(cause.key.site.stack)][cause.key.site.stack].add(cause);
   for (const auto& [place, stacks] : weights) places.set_typical(place, typical_of(stacks));
 }
 

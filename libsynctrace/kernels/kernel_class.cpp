@@ -2,6 +2,8 @@
 #include "kernels/kernel_class.h"
 
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "kernels/kernel_name.h"
 #include "kernels/kernel_patterns.h"
@@ -98,6 +100,28 @@ bool is_narrow(std::string_view name) {
   return true;
 }
 
+// CUB sorts by digits what it can: a merge sort of plain numbers has an order of the program's own. The first argument
+// behind the policy is the iterator of the keys: "device_ptr<unsigned int>", mangled "device_ptrIjE".
+bool compares_numbers(std::string_view text) {
+  constexpr std::string_view kMangledTypes = "ahstijlmxyfd";
+  constexpr std::array<std::string_view, 8> kTypes = {"int",           "unsigned int", "long",  "unsigned long",
+                                                      "unsigned char", "long long",    "float", "double"};
+  if (!has(text, "DeviceMergeSort")) return false;
+  const std::string_view mangled = "device_ptrI";
+  if (const std::size_t at = text.find(mangled); at != std::string_view::npos && at + mangled.size() + 1 < text.size())
+    return kMangledTypes.find(text[at + mangled.size()]) != std::string_view::npos &&
+           text[at + mangled.size() + 1] == 'E';
+  return std::any_of(kTypes.begin(), kTypes.end(),
+                     [&](std::string_view type) { return has(text, "device_ptr<" + std::string(type) + ">"); });
+}
+
+KernelWay way_of(const KernelClass& what, std::string_view text) {
+  if (what.kind == KernelKind::kIndexing && has(text, "indexing_backward_kernel")) return KernelWay::kSumsInTurn;
+  if (what.kind == KernelKind::kFft && has(text, "bluestein")) return KernelWay::kBluestein;
+  if (what.library == KernelLibrary::kCub && compares_numbers(text)) return KernelWay::kComparing;
+  return KernelWay::kUsual;
+}
+
 }  // namespace
 
 KernelClass kernel_class(std::string_view text) {
@@ -117,8 +141,7 @@ KernelClass kernel_class(std::string_view text) {
   if (what.library == KernelLibrary::kUnknown) return what;
   what.precision = precision_of(what, name);
   what.layout = layout_of(what, name);
-  what.sums_in_turn =
-      what.kind == KernelKind::kIndexing && text.find("indexing_backward_kernel") != std::string_view::npos;
+  what.way = way_of(what, text);
   what.is_narrow = what.kind == KernelKind::kMatmul && is_narrow(text);
   return what;
 }

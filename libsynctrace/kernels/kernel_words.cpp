@@ -27,6 +27,7 @@ std::string_view kernel_kind_name(KernelKind kind) noexcept {
     case KernelKind::kRandom: return "random";
     case KernelKind::kFill: return "fill";
     case KernelKind::kFft: return "fft";
+    case KernelKind::kFactorisation: return "factorisation";
     case KernelKind::kCollective: return "collective";
     case KernelKind::kCompiled: return "compiled";
     case KernelKind::kTuning: return "tuning";
@@ -76,6 +77,7 @@ std::string_view kernel_library_name(KernelLibrary library) noexcept {
     case KernelLibrary::kCufft: return "cufft";
     case KernelLibrary::kCurand: return "curand";
     case KernelLibrary::kCusparse: return "cusparse";
+    case KernelLibrary::kCusolver: return "cusolver";
   }
   return "";
 }

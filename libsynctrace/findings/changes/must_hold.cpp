@@ -22,6 +22,11 @@ std::string_view of_kernels(const Rule* rule) noexcept {
   if (rule == &kChannelsFirstRule) return "All layers of images take channels last. Results may differ by rounding.";
   if (rule == &kUnfusedOptimizerRule) return "The formula stays. Rounding may differ, and gradients are not sparse.";
   if (rule == &kUnfusedRule) return kSameShapes;
+  if (rule == &kSlowFftRule)
+    return "The transform serves a convolution, or zeros behind the data do no harm; spectra get other bins.";
+  if (rule == &kComparisonSortRule) return "Your order is that of the numbers, or its reverse.";
+  if (rule == &kRepeatedFactorisationRule) return "The matrix stays as it is. Results may differ by rounding.";
+  if (rule == &kHandAttentionRule) return "Nobody reads the weights of attention. Results may differ by rounding.";
   return "Results may differ by rounding.";
 }
 

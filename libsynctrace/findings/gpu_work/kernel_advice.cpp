@@ -4,19 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <unordered_map>
 #include <utility>
 
 #include "base/format_text.h"
+#include "findings/gpu_work/faster_ways.h"
 #include "findings/gpu_work/kernel_shares.h"
-#include "findings/gpu_work/kernel_times.h"
 #include "findings/remedies/launch_words.h"
 
 namespace synctrace {
 namespace {
 
-constexpr Share kLeastGone = percent(1);  // share of the kernels' time: a change that takes less away is not looked at
-constexpr Share kFew = percent(5);        // share of the kernels' time
+constexpr Share kFew = percent(5);  // share of the kernels' time
 constexpr Share kMany = percent(10);
 constexpr Share kMostConvolved = percent(50);
 constexpr Share kManyProducts = percent(25);
@@ -24,11 +22,6 @@ constexpr Share kMostlyUpdates = percent(50);
 constexpr Share kHardlyForward = percent(90);
 constexpr std::size_t kMostNamedModules = 2;
 constexpr std::string_view kTorchTf32 = "torch.set_float32_matmul_precision(\"high\")";
-// In the order beside changes of the host, which the replay knows and other programs need not vouch for. One that
-// changes results stands behind one that saves half as much and changes nothing.
-constexpr Share kShareOfSameResults = {1, 2};
-constexpr Share kOtherDigits = {1, 5};
-constexpr Share kFewDigits = {1, 10};
 
 // GPUs whose tensor cores take seven times as many TF32 products as others form in float32, or more, by NVIDIA's data
 // sheets. Others gain less, down to nothing (GeForce 30).
@@ -57,16 +50,13 @@ class Adviser {
  public:
   Adviser(const Trace& trace, const Correlation& correlation, const GpuState& gpu, const Frameworks& frameworks,
           const LaunchTargets& targets, StackPlaces& places)
-      : times_(kernel_times(trace, correlation)),
+      : kernels_(trace, correlation, frameworks, places),
         device_(gpu.name),
         is_gpu_limit_(gpu.is_limit),
-        frameworks_(frameworks),
-        targets_(targets),
-        places_(places) {}
+        targets_(targets) {}
 
   std::vector<KernelAdvice> run() {
-    if (times_.device_ns <= 0) return {};
-    find_backward();
+    if (times().device_ns <= 0) return {};
     single_precision();
     sums_at_once();
     sparse_gradients();
@@ -76,78 +66,15 @@ class Adviser {
     compile();
     fused_optimizer();
     bfloat16();
+    for (KernelAdvice& each : faster_ways(kernels_)) advice_.push_back(std::move(each));
     return std::move(advice_);
   }
 
  private:
-  struct Counted {
-    std::vector<KernelAdvice::Line> lines;
-    Nanoseconds gone_ns = 0;
-    Framework framework = Framework::kCuda;
-  };
-  using Stays = std::function<ShareRange(const KernelClass&)>;
+  using Stays = KernelStays;
+  using Counted = CountedKernels;
 
-  const SourceLine& line_of(StackId stack) {
-    const auto [entry, is_new] = lines_.try_emplace(stack);
-    if (is_new) entry->second = places_.line_of(stack);
-    return entry->second;
-  }
-
-  // Threads of autograd have no frames of Python.
-  bool is_of_autograds_thread(StackId stack) {
-    const SourceLine& where = line_of(stack);
-    return number(backward_) != 0 && number(stack) != 0 &&
-           std::none_of(where.stack.begin(), where.stack.end(),
-                        [](const ShownFrame& each) { return each.frame.kind == FrameKind::kPython; });
-  }
-
-  bool is_in_backward(StackId stack) {
-    return is_of_autograds_thread(stack) || has_file(line_of(stack), "/torch/autograd/");
-  }
-
-  // The line that calls backward(), which launches a few kernels itself.
-  void find_backward() {
-    std::unordered_map<StackPlace, Nanoseconds> by_place;
-    for (const KernelTime& row : times_.rows) {
-      if (!has_file(line_of(row.stack), "/torch/autograd/")) continue;
-      Nanoseconds& ns = by_place[places_.place_of(row.stack)];
-      ns = add_saturated(ns, row.device_ns);
-    }
-    const auto most = std::max_element(by_place.begin(), by_place.end(), [](const auto& a, const auto& b) {
-      return std::make_pair(a.second, number(a.first)) < std::make_pair(b.second, number(b.first));
-    });
-    if (most != by_place.end()) backward_ = most->first;
-  }
-
-  bool is_most(Nanoseconds ns, Share share) const { return ratio(ns, times_.device_ns) > share; }
-
-  Counted count(const Stays& stays) {
-    Counted counted;
-    std::unordered_map<StackPlace, Nanoseconds> by_place;
-    for (const KernelTime& row : times_.rows) {
-      const Nanoseconds gone_ns = row.device_ns - stays(row.what).usual.of(row.device_ns);
-      if (gone_ns <= 0) continue;
-      counted.gone_ns = add_saturated(counted.gone_ns, gone_ns);
-      if (number(row.stack) == 0) continue;  // most launches have none where the GPU is busy: the others stand for them
-      Nanoseconds& ns = by_place[is_of_autograds_thread(row.stack) ? backward_ : places_.place_of(row.stack)];
-      ns = add_saturated(ns, gone_ns);
-    }
-    for (const auto& [place, gone_ns] : by_place) {
-      if (number(place) != 0) counted.lines.push_back({place, gone_ns});
-    }
-    std::sort(counted.lines.begin(), counted.lines.end(), [](const auto& a, const auto& b) {
-      return a.gone_ns != b.gone_ns ? a.gone_ns > b.gone_ns : number(a.place) < number(b.place);
-    });
-    if (!counted.lines.empty()) {
-      const SourceLine where = places_.line_of(counted.lines.front().place);
-      counted.framework = frameworks_.of(std::vector<const SourceLine*>{&where});
-    }
-    return counted;
-  }
-
-  bool is_worth_it(const Counted& counted) const {
-    return !counted.lines.empty() && is_most(counted.gone_ns, kLeastGone);
-  }
+  bool is_worth_it(const Counted& counted) const { return kernels_.is_worth_it(counted); }
 
   void add(const Rule& rule, Stays stays, Share weight, Counted counted, RemedyWords words) {
     advice_.push_back({&rule,
@@ -160,7 +87,7 @@ class Adviser {
   // By accident, mostly: NumPy makes float64 arrays, and a model is made double to fit them.
   void single_precision() {
     const auto is_double = [](const KernelClass& what) { return what.precision == KernelPrecision::kFloat64; };
-    if (!is_most(times_.sum(is_double), kMany)) return;
+    if (!is_most(times().sum(is_double), kMany)) return;
     Counted counted = count(stays_in_float32);
     if (!is_worth_it(counted)) return;
     std::string typed;
@@ -177,8 +104,8 @@ class Adviser {
   }
 
   void sums_at_once() {
-    const auto is_serial = [](const KernelClass& what) { return what.sums_in_turn; };
-    if (!is_most(times_.sum(is_serial), kMany)) return;
+    const auto is_serial = [](const KernelClass& what) { return what.way == KernelWay::kSumsInTurn; };
+    if (!is_most(times().sum(is_serial), kMany)) return;
     Counted counted = count(stays_with_index_select);
     if (!is_worth_it(counted)) return;
     add(kSerialSumsRule, stays_with_index_select, kOtherDigits, std::move(counted),
@@ -190,13 +117,13 @@ class Adviser {
   // Where updating all rows takes that long, a batch has few of them. Adam's averages change in rows without a
   // gradient.
   void sparse_gradients() {
-    if (!times_.any_embedding) return;
-    const bool fits = std::any_of(times_.rows.begin(), times_.rows.end(), [&](const KernelTime& row) {
+    if (!times().any_embedding) return;
+    const bool fits = std::any_of(times().rows.begin(), times().rows.end(), [&](const KernelTime& row) {
       const SourceLine& where = line_of(row.stack);
       return has_file(where, "/torch/optim/adagrad.py") || has_file(where, "/torch/optim/sgd.py");
     });
     const auto updates = [](const KernelClass& what) { return what.kind == KernelKind::kOptimizer; };
-    if (!fits || !is_most(times_.sum(updates), kMostlyUpdates)) return;
+    if (!fits || !is_most(times().sum(updates), kMostlyUpdates)) return;
     Counted counted = count(stays_with_sparse_gradients);
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
     add(kDenseEmbeddingRule, stays_with_sparse_gradients, kShareOfSameResults, std::move(counted),
@@ -208,7 +135,7 @@ class Adviser {
   bool are_of_convolutions() {
     Nanoseconds backward_ns = 0;
     Nanoseconds all_ns = 0;
-    for (const KernelTime& row : times_.rows) {
+    for (const KernelTime& row : times().rows) {
       if (!is_float32_matmul(row.what) || number(row.stack) == 0) continue;
       all_ns = add_saturated(all_ns, row.device_ns);
       if (is_in_backward(row.stack)) backward_ns = add_saturated(backward_ns, row.device_ns);
@@ -220,7 +147,7 @@ class Adviser {
     if (!has_fast_tf32(device_)) return;
     Counted counted = count(stays_in_tf32);
     if (!is_worth_it(counted) || are_of_convolutions()) return;
-    const bool by_cublas = times_.sum([](const KernelClass& what) {
+    const bool by_cublas = times().sum([](const KernelClass& what) {
       return is_float32_matmul(what) && what.library == KernelLibrary::kCublas;
     }) > 0;
     std::string typed;
@@ -244,12 +171,12 @@ class Adviser {
     const auto is_compilers = [](const KernelClass& what) {
       return what.kind == KernelKind::kCompiled || what.library == KernelLibrary::kTriton;
     };
-    return is_most(times_.sum(is_compilers), kFew);
+    return is_most(times().sum(is_compilers), kFew);
   }
 
   // Other tensors than images have no such layout.
   bool convolves_images() {
-    return std::any_of(times_.rows.begin(), times_.rows.end(), [&](const KernelTime& row) {
+    return std::any_of(times().rows.begin(), times().rows.end(), [&](const KernelTime& row) {
       const SourceLine& where = line_of(row.stack);
       return std::any_of(where.stack.begin(), where.stack.end(), [](const ShownFrame& each) {
         return each.frame.function.starts_with("Conv2d.") || each.frame.function == "conv2d";
@@ -259,7 +186,7 @@ class Adviser {
 
   // GroupNorm is slower on such images (PyTorch 2.11, timed).
   void channels_last() {
-    if (times_.sum(turns_images) == 0 || times_.normalises_groups || !convolves_images() || is_compiled()) return;
+    if (times().sum(turns_images) == 0 || times().normalises_groups || !convolves_images() || is_compiled()) return;
     Counted counted = count(stays_in_channels_last);
     std::vector<std::string> typed;
     for (const LaunchTarget& module : targets_.modules()) {
@@ -274,8 +201,8 @@ class Adviser {
   // cuDNN forms gradients in float32, although it may use TF32, as other convolutions do: it chose an algorithm by a
   // rule of thumb, and did not time any.
   void fast_gradients() {
-    if (!has_fast_tf32(device_) || times_.sum(is_tf32_convolution) == 0) return;
-    if (!is_most(times_.sum(may_be_a_gradient), kMany) || !are_of_convolutions()) return;
+    if (!has_fast_tf32(device_) || times().sum(is_tf32_convolution) == 0) return;
+    if (!is_most(times().sum(may_be_a_gradient), kMany) || !are_of_convolutions()) return;
     Counted counted = count(stays_in_benchmark);
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
     add(kSlowGradientsRule, stays_in_benchmark, kShareOfSameResults, std::move(counted),
@@ -287,7 +214,7 @@ class Adviser {
   Share part_of_modules() {
     Nanoseconds inside_ns = 0;
     Nanoseconds outside_ns = 0;
-    for (const KernelTime& row : times_.rows) {
+    for (const KernelTime& row : times().rows) {
       if (!is_small_kernel(row.what) || number(row.stack) == 0) continue;
       const SourceLine& where = line_of(row.stack);
       if (is_in_backward(row.stack) || is_of_optimizer(where.stack)) continue;
@@ -302,7 +229,7 @@ class Adviser {
     const auto convolves = [](const KernelClass& what) { return what.kind == KernelKind::kConvolution; };
     if (targets_.modules().empty() || is_compiled()) return;
     // A generator of images became slower by it (PyTorch 2.11, timed).
-    if (is_most(times_.sum(convolves), kMostConvolved)) return;
+    if (is_most(times().sum(convolves), kMostConvolved)) return;
     const Share part = part_of_modules();
     const auto stays = [part](const KernelClass& what) { return stays_when_compiled(what, part); };
     Counted counted = count(stays);
@@ -310,7 +237,7 @@ class Adviser {
     RemedyWords words = fuse_words(targets_.modules());
     // Inductor makes products of convolutions of one pixel, and forms them in float32 unless told otherwise.
     const bool has_tf32 = !advice_.empty() && advice_.front().rule == &kFloat32MatmulRule;
-    if (!has_tf32 && times_.sum(is_tf32_convolution) > 0)
+    if (!has_tf32 && times().sum(is_tf32_convolution) > 0)
       words.to_type.push_back(std::string(kTorchTf32) + " too: 1x1 convolutions become matmuls");
     add(kUnfusedRule, stays, kShareOfSameResults, std::move(counted), std::move(words));
   }
@@ -321,7 +248,7 @@ class Adviser {
                                                              "/torch/optim/sgd.py"};
     Nanoseconds inside_ns = 0;
     Nanoseconds outside_ns = 0;
-    for (const KernelTime& row : times_.rows) {
+    for (const KernelTime& row : times().rows) {
       if (row.what.kind != KernelKind::kOptimizer) continue;
       const SourceLine& where = line_of(row.stack);
       const bool is_inside = std::any_of(kHaveSwitch.begin(), kHaveSwitch.end(),
@@ -343,10 +270,10 @@ class Adviser {
 
   // Casts are more launches, so the host must have time to spare.
   void bfloat16() {
-    const Nanoseconds in_tf32_ns = times_.sum(is_tf32_product);
-    const Nanoseconds products_ns = add_saturated(in_tf32_ns, times_.sum(is_float32_product));
+    const Nanoseconds in_tf32_ns = times().sum(is_tf32_product);
+    const Nanoseconds products_ns = add_saturated(in_tf32_ns, times().sum(is_float32_product));
     if (!is_gpu_limit_ || !has_fast_tf32(device_)) return;
-    if (is_most(times_.sum(has_16_bits), kFew) || !is_most(in_tf32_ns, kFew) || !is_most(products_ns, kManyProducts))
+    if (is_most(times().sum(has_16_bits), kFew) || !is_most(in_tf32_ns, kFew) || !is_most(products_ns, kManyProducts))
       return;
     Counted counted = count(stays_in_bfloat16);
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
@@ -355,14 +282,16 @@ class Adviser {
          {"with torch.autocast(\"cuda\", dtype=torch.bfloat16): around forward and loss; check accuracy"}});
   }
 
-  const KernelTimes times_;
+  const KernelTimes& times() const { return kernels_.times(); }
+  bool is_most(Nanoseconds ns, Share share) const { return kernels_.is_most(ns, share); }
+  Counted count(const Stays& stays) { return kernels_.count(stays); }
+  const SourceLine& line_of(StackId stack) { return kernels_.line_of(stack); }
+  bool is_in_backward(StackId stack) { return kernels_.is_in_backward(stack); }
+
+  LaunchedKernels kernels_;
   const std::string_view device_;
   const bool is_gpu_limit_;
-  const Frameworks& frameworks_;
   const LaunchTargets& targets_;
-  StackPlaces& places_;
-  StackPlace backward_{};
-  std::unordered_map<StackId, SourceLine> lines_;
   std::vector<KernelAdvice> advice_;
 };
 

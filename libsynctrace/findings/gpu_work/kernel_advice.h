@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to change where kernels themselves take the time: rules ST070 to ST075. Each row needs evidence in the
+// What to change where kernels themselves take the time: rules ST070 and on. Each row needs evidence in the
 // recording, and says what stays of the time of which kernels. The parts come from changes that were timed on an H200
 // (docs/measurements/gpu-bound.md).
 #pragma once
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "findings/calls/stack_places.h"
+#include "findings/gpu_work/launched_kernels.h"
 #include "findings/remedies/frameworks.h"
 #include "findings/remedies/launch_targets.h"
 #include "findings/remedies/remedy_words.h"
@@ -17,18 +18,6 @@
 #include "whatif/kernel_change.h"
 
 namespace synctrace {
-
-struct KernelAdvice {
-  const Rule* rule = nullptr;
-  KernelChange change;
-  std::string title;
-  std::vector<std::string> to_type;
-  struct Line {
-    StackPlace place{};
-    Nanoseconds gone_ns = 0;  // the time that kernels lose that are launched there
-  };
-  std::vector<Line> lines;  // dearest first; at least one
-};
 
 // A change of kernels as a report shows it, with what its lines have of what it saves alone; cumulative savings are the
 // caller's.

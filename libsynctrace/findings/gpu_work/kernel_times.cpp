@@ -44,9 +44,10 @@ KernelTimes kernel_times(const Trace& trace, const Correlation& correlation) {
     const StackId stack = stack_of(trace, correlation.issuer_of(i));
     const std::uint8_t what = classes.of(operation.name);
     const auto [entry, is_new] = rows.try_emplace(std::uint64_t{number(stack)} << 32 | what, times.rows.size());
-    if (is_new) times.rows.push_back({stack, classes.all()[what], 0});
-    Nanoseconds& device_ns = times.rows[entry->second].device_ns;
-    device_ns = add_saturated(device_ns, operation.span.length_ns());
+    if (is_new) times.rows.push_back({stack, classes.all()[what], 0, 0});
+    KernelTime& row = times.rows[entry->second];
+    row.device_ns = add_saturated(row.device_ns, operation.span.length_ns());
+    ++row.count;
     times.device_ns = add_saturated(times.device_ns, operation.span.length_ns());
   }
   times.normalises_groups = has_name_with(trace, "GroupNorm");

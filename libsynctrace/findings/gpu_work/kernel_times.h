@@ -2,6 +2,7 @@
 // Which kernels took how long, and from where the host launched them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct KernelTime {
   StackId stack{};  // the launch's; zero: not known
   KernelClass what;
   Nanoseconds device_ns = 0;
+  std::uint64_t count = 0;
 };
 
 struct KernelTimes {

@@ -11,16 +11,17 @@ namespace synctrace {
 namespace {
 
 constexpr std::array kAllRules = {
-    kStreamSyncRule,    kDeviceSyncRule,       kEventSyncRule,      kPollingRule,
-    kFrameworkWaitRule, kHiddenSyncRule,       kBlockingMemcpyRule, kPageableH2dRule,
-    kPageableD2hRule,   kScalarReadRule,       kDynamicShapeRule,   kAllocRule,
-    kFreeSyncRule,      kModuleLoadRule,       kLaunchBoundRule,    kInputBoundRule,
-    kHostComputeRule,   kDependencyRule,       kCompileRule,        kGraphBreakRule,
-    kCollectionRule,    kSharedGpuRule,        kHostLoopRule,       kHostDataRule,
-    kRankWaitRule,      kSmallCollectivesRule, kLateCollectiveRule, kDrainedCollectiveRule,
-    kFloat32MatmulRule, kChannelsFirstRule,    kUnfusedRule,        kUnfusedOptimizerRule,
-    kNoAutocastRule,    kSlowGradientsRule,    kFloat64Rule,        kSerialSumsRule,
-    kDenseEmbeddingRule};
+    kStreamSyncRule,     kDeviceSyncRule,       kEventSyncRule,      kPollingRule,
+    kFrameworkWaitRule,  kHiddenSyncRule,       kBlockingMemcpyRule, kPageableH2dRule,
+    kPageableD2hRule,    kScalarReadRule,       kDynamicShapeRule,   kAllocRule,
+    kFreeSyncRule,       kModuleLoadRule,       kLaunchBoundRule,    kInputBoundRule,
+    kHostComputeRule,    kDependencyRule,       kCompileRule,        kGraphBreakRule,
+    kCollectionRule,     kSharedGpuRule,        kHostLoopRule,       kHostDataRule,
+    kRankWaitRule,       kSmallCollectivesRule, kLateCollectiveRule, kDrainedCollectiveRule,
+    kFloat32MatmulRule,  kChannelsFirstRule,    kUnfusedRule,        kUnfusedOptimizerRule,
+    kNoAutocastRule,     kSlowGradientsRule,    kFloat64Rule,        kSerialSumsRule,
+    kDenseEmbeddingRule, kSlowFftRule,          kComparisonSortRule, kRepeatedFactorisationRule,
+    kWholeSortRule,      kHandAttentionRule};
 
 }  // namespace
 

@@ -57,6 +57,11 @@ inline constexpr Rule kSlowGradientsRule{"ST075", "slow-gradients"};
 inline constexpr Rule kFloat64Rule{"ST076", "float64"};
 inline constexpr Rule kSerialSumsRule{"ST077", "serial-sums"};
 inline constexpr Rule kDenseEmbeddingRule{"ST078", "dense-embedding"};
+inline constexpr Rule kSlowFftRule{"ST079", "slow-fft-length"};
+inline constexpr Rule kComparisonSortRule{"ST080", "comparison-sort"};
+inline constexpr Rule kRepeatedFactorisationRule{"ST081", "repeated-factorisation"};
+inline constexpr Rule kWholeSortRule{"ST082", "whole-sort"};
+inline constexpr Rule kHandAttentionRule{"ST083", "hand-attention"};
 
 // All rules, in the order of their ids.
 std::span<const Rule> all_rules() noexcept;

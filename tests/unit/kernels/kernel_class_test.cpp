@@ -61,8 +61,25 @@ TEST_CASE("sums of equal indices that go in turn are told apart from other gradi
        {std::string(
             "_ZN44_GLOBAL__N__50c743a2_11_Indexing_cu_89862edb24indexing_backward_kernelIfLi4EEEvPKlS2_PKT_PS3_llllb"),
         std::string("void (anonymous namespace)::indexing_backward_kernel<float, 4>(long const*)")})
-    CHECK(kernel_class(name).sums_in_turn);
-  CHECK_FALSE(kernel_class("void at::native::index_elementwise_kernel<128, 4>(long)").sums_in_turn);
+    CHECK(kernel_class(name).way == KernelWay::kSumsInTurn);
+  CHECK(kernel_class("void at::native::index_elementwise_kernel<128, 4>(long)").way == KernelWay::kUsual);
+}
+
+TEST_CASE("transforms of awkward lengths and sorts by an order of one's own are told apart from others") {
+  const KernelClass fft = kernel_class(
+      "_Z19multi_bluestein_fftILj125E3EPTIJLj5EEELj32ELj0EL9padding_t14EL9twiddle_t0EL20loadstore_modifier_t2EL8layout_"
+      "t1Ejf21HostConfigPlaceholderEv22kernel_arguments_blu_tIT7_E");
+  CHECK(fft.kind == KernelKind::kFft);
+  CHECK(fft.way == KernelWay::kBluestein);
+  const std::string sort =
+      "_ZN3cub17CUB_300001_SM_9006detail10merge_sort26DeviceMergeSortMergeKernelINS2_10policy_hubIN6"
+      "thrust23THRUST_300001_SM_900_NS6detail15normal_iteratorINS5_10device_ptrI";
+  CHECK(kernel_class(sort + "jEEEE6ByCelljiEEvbT2_").way == KernelWay::kComparing);
+  CHECK(kernel_class(sort + "4PairEEEE6ByCellEEvbT2_").way == KernelWay::kUsual);
+  CHECK(kernel_class("void cub::DeviceMergeSortBlockSortKernel<policy, device_ptr<unsigned int>, Less>(int)").way ==
+        KernelWay::kComparing);
+  CHECK(kernel_class("_ZN3cub17CUB_300001_SM_90029DeviceRadixSortOnesweepKernelIjEEvPj").way == KernelWay::kUsual);
+  CHECK(kernel_class("_Z11getrf_pivotI13getrf_params_IdLi256EEEviiiPv").kind == KernelKind::kFactorisation);
 }
 
 TEST_CASE("recorded names have the class and the precision that their programs asked for") {
