@@ -274,10 +274,11 @@ void count_from(typename std::vector<Row>::iterator at, const Interval& saving, 
   for (; at != rows.end(); ++at) add(saving, at->cumulative);
 }
 
-// The line of the loader starts its workers, and takes its batches.
+// The line of the loader starts its workers, and takes its batches. A library's loop does all else there, too.
 bool starts_at(const Remedy& loader, const SourceLine& where) {
   return where.line != 0 && std::any_of(loader.fixes.begin(), loader.fixes.end(), [&](const ShownFix& fix) {
-           return fix.where.line == where.line && fix.where.file == where.file;
+           const bool is_one_call = fix.where.through.file == where.through.file;
+           return fix.where.line == where.line && fix.where.file == where.file && is_one_call;
          });
 }
 

@@ -56,7 +56,17 @@ ROWS = [
     (r"index_select\(0, |^the rows in the forward part that are taken by x\[index\]", [TORCH, r"^string .*indexing_backward"]),
     (r"^delete (\w+)\(\)$", [PYTHON, CALLED]),
     (r"^the host may read managed memory|^copy what it reads into pinned memory", [r'^api_name .*Managed']),
+    # kernels that take a slow way
+    (r"^n of 2, 3, 5 and 7 alone", [r"^string .*bluestein"]),
+    (r"thrust::less<Key>|^an order that looks up keys: ", [r"^string .*DeviceMergeSort"]),
+    (r"^x\.topk\(k|^cupy\.argpartition", [r"^string .*[sS]ort", r"^source_line .*sort"]),
+    (r"lu_factor\(([\w.]+)\) once|^lu_solve\(lu, b\) in each step", [r"^string .*getrf", r"^source_line .*\.solve\("]),
+    (r"^cupy\.asarray\(x, dtype=cupy\.float32\)", [CUPY, r"^string .*(f64|float64)"]),
+    (r"^the copy is made inside of the call: ", [PYTHON, UPLOADS]),
+    (r"need_weights=False", [r'^code .*function="multi_head_attention_forward"', r"^string .*[sS]oft[mM]ax"]),
+    (r"scaled_dot_product_attention", [TORCH, r"^string .*[sS]oft[mM]ax"]),
     # loaders
+    (r"^crop and sample before other transforms", [LOADER]),
     (r"num_workers|persistent_workers", [LOADER]),
     (r"DataLoader\(\.\.\., pin_memory=True\)", [TORCH, COPIES]),
     (r"load the next batch in a thread", [PYTHON]),

@@ -19,9 +19,16 @@ constexpr Share kLeastOfAttention = percent(5);  // share of all kernels' time
 constexpr Share kLeastIn16Bits = percent(10);    // likewise: products
 constexpr std::string_view kOfModule = "multi_head_attention_forward";
 
-// What the kernel of all of it leaves of softmax, masks and scales. In float32 it is slower.
-constexpr ShareRange kStaysIn16Bits = {percent(10), percent(0), percent(30)};
-constexpr ShareRange kStaysInFloat32 = {percent(45), percent(15), percent(80)};
+// What one kernel for all of it leaves of a softmax, and of masks, scales and casts in the same functions, some of
+// which are for the layers around it.
+constexpr ShareRange kOfSoftmax = {percent(10), percent(0), percent(30)};
+constexpr ShareRange kOfAround = {percent(60), percent(35), percent(85)};
+// In float32 it is slower.
+constexpr ShareRange kOfSoftmaxInFloat32 = {percent(30), percent(10), percent(70)};
+constexpr ShareRange kOfAroundInFloat32 = {percent(70), percent(40), percent(95)};
+
+// One argument, or one call, is tried before a compiler for all of the model.
+constexpr Share kBeforeCompiling = {3, 5};
 
 using Function = std::pair<std::string, std::string>;  // file, name
 
@@ -111,10 +118,11 @@ std::optional<KernelAdvice> fused_attention(LaunchedKernels& kernels) {
   const bool is_modules = of_module_ns > 0 && of_module_ns >= softmax.inside_ns / 2;
   // With a mask and in float32 the module's own way is as fast (PyTorch 2.11, timed).
   if (softmax.inside_ns == 0 || (is_modules && !in_16_bits)) return std::nullopt;
-  const ShareRange& stays = in_16_bits ? kStaysIn16Bits : kStaysInFloat32;
-  const auto stays_of = [&stays, softmax = softmax.part(), around = around.part()](const KernelClass& what) {
-    if (!is_softmax(what) && !is_small_kernel(what)) return ShareRange{};
-    return stays_with_part(is_softmax(what) ? softmax : around, stays);
+  const ShareRange of_softmax = stays_with_part(softmax.part(), in_16_bits ? kOfSoftmax : kOfSoftmaxInFloat32);
+  const ShareRange of_around = stays_with_part(around.part(), in_16_bits ? kOfAround : kOfAroundInFloat32);
+  const auto stays_of = [of_softmax, of_around](const KernelClass& what) {
+    if (is_softmax(what)) return of_softmax;
+    return is_small_kernel(what) ? of_around : ShareRange{};
   };
   CountedKernels counted = kernels.count(stays_of);
   if (counted.framework != Framework::kPyTorch || !kernels.is_most(counted.gone_ns, kLeastOfAttention))
@@ -124,7 +132,7 @@ std::optional<KernelAdvice> fused_attention(LaunchedKernels& kernels) {
       : masked != nullptr ? "F.scaled_dot_product_attention(q, k, v, attn_mask=mask); is_causal=True for a causal one"
                           : "F.scaled_dot_product_attention(q, k, v) in place of product, softmax and product"};
   return KernelAdvice{&kHandAttentionRule,
-                      {stays_of, kOtherDigits},
+                      {stays_of, kBeforeCompiling},
                       is_modules ? "Let nn.MultiheadAttention run one kernel" : "Run attention as one kernel",
                       std::move(typed),
                       std::move(counted.lines)};

@@ -141,6 +141,7 @@ TEST_CASE("a product, a softmax and a product of one function are attention") {
   CHECK(advice.to_type.front() ==
         "F.scaled_dot_product_attention(q, k, v, attn_mask=mask); is_causal=True for a causal one");
   CHECK(advice.change.stays(kernel_class(kSoftmax)).usual.fraction() < 0.2);
+  CHECK(advice.change.stays(kernel_class(kAdds)).usual.fraction() > 0.5);
   CHECK(advice.change.stays(kernel_class(kProduct)).usual.fraction() == 1.0);
 
   Program gate;  // no product behind the softmax
