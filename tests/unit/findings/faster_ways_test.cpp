@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "findings/gpu_work/repeated_factorisation.h"
+#include "kernel_runs.h"
 #include "support/catch.h"
 
 namespace synctrace::testing::faster_ways_test {
@@ -36,19 +37,7 @@ class Program {
     const StackId stack{static_cast<std::uint32_t>(trace_.stacks.size() + 1)};
     push(stack, file, inner, 3);
     push(stack, kFile, function, line);
-    const StringId name{static_cast<std::uint32_t>(trace_.strings.size() + 1)};
-    trace_.strings[name] = kernel;
-    for (int i = 0; i < count; ++i) {
-      const Nanoseconds at_ns = static_cast<Nanoseconds>(trace_.operations.size()) * 1'000'000;
-      Launch& launch = trace_.launches.emplace_back();
-      launch.stack = stack;
-      launch.span = {at_ns, at_ns + 1'000};
-      launch.correlation = CorrelationId{static_cast<std::uint32_t>(trace_.launches.size())};
-      Operation& operation = trace_.operations.emplace_back();
-      operation.span = {at_ns + 1'000, at_ns + 1'001'000};
-      operation.correlation = launch.correlation;
-      operation.name = name;
-    }
+    run_kernels(kernel, stack, count, trace_);
   }
 
   std::vector<KernelAdvice> advice() {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "kernel_runs.h"
 #include "support/catch.h"
 
 namespace synctrace::testing::kernel_advice_test {
@@ -59,7 +60,7 @@ class Program {
       frame.code = code;
       trace_.stacks[stack].push_back(frame);
     }
-    add(kernel, stack, count);
+    run_kernels(kernel, stack, count, trace_);
   }
   // Launched by a thread of autograd's, of which only native frames are known.
   void backward(const char* kernel, int count = 10) {
@@ -67,7 +68,7 @@ class Program {
     StackFrame frame;
     frame.kind = StackFrame::Kind::kNative;
     trace_.stacks[stack].push_back(frame);
-    add(kernel, stack, count);
+    run_kernels(kernel, stack, count, trace_);
   }
 
   std::vector<KernelAdvice> advice(std::string_view device = "NVIDIA H200", bool is_limit = true) {
@@ -89,22 +90,6 @@ class Program {
   SourceLine line_of(StackPlace place) const { return StackPlaces(trace_, UserCode()).line_of(place); }
 
  private:
-  void add(const char* kernel, StackId stack, int count) {
-    const StringId name{static_cast<std::uint32_t>(trace_.strings.size() + 1)};
-    trace_.strings[name] = kernel;
-    for (int i = 0; i < count; ++i) {
-      const Nanoseconds at_ns = static_cast<Nanoseconds>(trace_.operations.size()) * 1'000'000;
-      Launch& launch = trace_.launches.emplace_back();
-      launch.stack = stack;
-      launch.span = {at_ns, at_ns + 1'000};
-      launch.correlation = CorrelationId{static_cast<std::uint32_t>(trace_.launches.size())};
-      Operation& operation = trace_.operations.emplace_back();
-      operation.span = {at_ns + 1'000, at_ns + 1'001'000};
-      operation.correlation = launch.correlation;
-      operation.name = name;
-    }
-  }
-
   Trace trace_;
 };
 
