@@ -179,6 +179,7 @@ std::string_view words_of(CauseKind kind) {
     case CauseKind::kLaunchBound:
     case CauseKind::kLatency: return "slow launches";
     case CauseKind::kInput: return "waits for the loader";
+    case CauseKind::kLoaderCompute: return "the loader's own work";
     case CauseKind::kPageableCopy:
     case CauseKind::kBlockingCopy: return "a copy";
     default: return cause_name(kind);
@@ -193,6 +194,10 @@ std::vector<std::string> typed_for(const SlowStepCause& row) {
       const Framework framework = has_python(row.where) ? Framework::kPyTorch : Framework::kCuda;
       return remedy_words({RemedyKind::kPreload, {}, nullptr}, framework, {}).to_type;
     }
+    case CauseKind::kInput:
+    case CauseKind::kLoaderCompute:
+      if (!has_file(row.where, "/torch/utils/data/")) return {};
+      return {"it begins anew there: draw fewer indices in its sampler; persistent_workers=True if it has workers"};
     case CauseKind::kHostCompute:
     case CauseKind::kSleep:
     case CauseKind::kIo:

@@ -116,6 +116,7 @@ inline constexpr Share kHardlyAny = percent(5);             // share of the othe
 // Stacks (step_looks, step_candidates).
 inline constexpr Share kMostVotes = {2, 3};                 // share of the most votes | the outermost function that loops about as often | open
 inline constexpr std::size_t kFewestGaps = 3;               // gaps of a loop | once or twice is not now and then | step_looks
+inline constexpr Share kLittleOfGaps = percent(10);         // share of the gaps | a loop of so little is a part of what is done there | step_looks
 inline constexpr std::size_t kFewestSeenOutside = 2;        // stacks | one may be by chance | step_nesting_limits
 inline constexpr std::size_t kFewestStackLooks = 16;        // steps | so many at least, however large | cost
 inline constexpr std::size_t kMostStacksLookedAt = 262'144; // stacks in all of them | a sample | cost

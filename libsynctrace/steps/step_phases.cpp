@@ -2,6 +2,7 @@
 // The program's phases, each with its steps: those that are named, and those that are found in the rest.
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -131,6 +132,24 @@ bool leaves_much_out(const std::vector<Steps>& phases, const StepItems& items) {
   return ratio(inside, count(all)) < kNearlyAll;
 }
 
+// A loop that no stack shows, in the gaps between the steps of one that is known, and of little time there: a part of
+// what that one does now and then, as the layers of a model that is tried out. What comes behind its last step is, too.
+bool is_part_of_gaps(const Steps& part, const Steps& loop) {
+  if (!part.name.empty() || loop.name.empty()) return false;
+  Nanoseconds gaps_ns = 0;
+  auto counted = loop.steps.begin();
+  for (const Step& step : part.steps) {
+    const auto next = std::upper_bound(loop.steps.begin(), loop.steps.end(), step.host.begin_ns,
+                                       [](Nanoseconds t, const Step& one) { return t < one.host.begin_ns; });
+    if (next == loop.steps.begin() || std::prev(next)->host.end_ns > step.host.begin_ns) return false;
+    if (next == loop.steps.end() || next == counted) continue;
+    if (next->host.begin_ns < step.host.end_ns) return false;
+    gaps_ns = add_saturated(gaps_ns, next->host.begin_ns - std::prev(next)->host.end_ns);
+    counted = next;
+  }
+  return gaps_ns > 0 && ratio(time_of(part), gaps_ns) < kLittleOfGaps;
+}
+
 // The times of all steps but those of one phase, in order.
 std::vector<TimeSpan> times_of_others(const Steps& given, const std::vector<Steps>& phases, const Steps& own) {
   std::vector<TimeSpan> spans;
@@ -184,6 +203,8 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
     found.push_back({std::move(steps), work_ns_of(loop, items)});
   }
   std::vector<Steps> phases = in_order(trace, std::move(found));
+  const auto is_part = [&](const Steps& one) { return is_part_of_gaps(one, phases.front()); };
+  if (!phases.empty()) phases.erase(std::remove_if(phases.begin() + 1, phases.end(), is_part), phases.end());
   for (Steps& phase : phases) {
     if (looks.close_gaps(phase, times_of_others(given, phases, phase), items)) measure_steps(trace, correlation, phase);
   }

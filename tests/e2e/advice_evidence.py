@@ -66,7 +66,7 @@ ROWS = [
     (r"need_weights=False", [r'^code .*function="multi_head_attention_forward"', r"^string .*[sS]oft[mM]ax"]),
     (r"scaled_dot_product_attention", [TORCH, r"^string .*[sS]oft[mM]ax"]),
     # loaders
-    (r"^crop and sample before other transforms", [LOADER]),
+    (r"^crop and sample before other transforms|^it begins anew there: draw fewer indices", [LOADER]),
     (r"num_workers|persistent_workers", [LOADER]),
     (r"DataLoader\(\.\.\., pin_memory=True\)", [TORCH, COPIES]),
     (r"load the next batch in a thread", [PYTHON]),

@@ -81,6 +81,25 @@ TEST_CASE("what a loop does behind some of its steps belongs to them, and nothin
   CHECK(gaps == (are_closed ? 0U : static_cast<std::size_t>(steps) / 10 - 1));
 }
 
+TEST_CASE("a little loop that no stack shows is a part of what is done behind some steps, a longer one is not") {
+  const Nanoseconds begins_ns = GENERATE(50'000'000, 0);  // what an epoch's begin takes
+  CAPTURE(begins_ns);
+  Program program;
+  for (int i = 0; i < 40; ++i) {
+    program.kernels("step", 12, program.at({{"main", 5}}));
+    program.wait(program.at({{"main", 6}}));
+    if (i % 10 != 9) continue;
+    program.kernel("tried", program.at({{"main", 9}}));
+    for (int layer = 0; layer < 6; ++layer) program.kernels("layer", 12);
+    program.pass(begins_ns);
+  }
+  const StepPhases found = program.steps();
+  CHECK(found.chosen.steps.size() == 40);
+  CHECK(found.others.size() == (begins_ns > 0 ? 0U : 1U));
+  const Step& last = found.chosen.steps[9];
+  CHECK((last.host.end_ns == found.chosen.steps[10].host.begin_ns) == (begins_ns > 0));
+}
+
 TEST_CASE("ranges of the program's own lie between two passes, not in the one before them") {
   Program program;
   for (int epoch = 0; epoch < 5; ++epoch) {
