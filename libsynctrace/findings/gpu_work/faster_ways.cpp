@@ -81,7 +81,7 @@ const std::array kWays = std::to_array<FasterWay>({
      {percent(50), percent(15), percent(75)},
      kShareOfSameResults,
      "Take the first of a sort by topk, not of a whole sort",
-     {{{Framework::kPyTorch, "x.topk(k, dim=-1) in place of x.sort(dim=-1, descending=True)[..., :k]"},
+     {{{Framework::kPyTorch, "x.topk(k, dim=-1) in place of the sort; largest=False where its order ascends"},
        {Framework::kCupy, "cupy.argpartition(x, k)[..., :k] in place of argsort, where their order is free"}}}},
 });
 
@@ -89,14 +89,13 @@ const std::array kWays = std::to_array<FasterWay>({
 Share part_at(LaunchedKernels& kernels, const FasterWay& way) {
   if (way.shows == nullptr) return percent(100);
   Nanoseconds inside_ns = 0;
-  Nanoseconds all_ns = 0;
+  Nanoseconds outside_ns = 0;
   for (const KernelTime& row : kernels.times().rows) {
     if (!way.is_slow(row.what) || number(row.stack) == 0) continue;
-    all_ns = add_saturated(all_ns, row.device_ns);
-    if (way.shows(kernels.line_of(row.stack).source)) inside_ns = add_saturated(inside_ns, row.device_ns);
+    Nanoseconds& sum_ns = way.shows(kernels.line_of(row.stack).source) ? inside_ns : outside_ns;
+    sum_ns = add_saturated(sum_ns, row.device_ns);
   }
-  if (all_ns == 0) return percent(0);
-  return percent(static_cast<std::int32_t>(100.0 * static_cast<double>(inside_ns) / static_cast<double>(all_ns)));
+  return part_of(inside_ns, outside_ns);
 }
 
 std::optional<KernelAdvice> advice_of(LaunchedKernels& kernels, const FasterWay& way) {

@@ -82,12 +82,7 @@ struct Split {
   Nanoseconds inside_ns = 0;
   Nanoseconds outside_ns = 0;
 
-  Share part() const {
-    const Nanoseconds all_ns = add_saturated(inside_ns, outside_ns);
-    return all_ns == 0 ? percent(0)
-                       : percent(static_cast<std::int32_t>(100.0 * static_cast<double>(inside_ns) /
-                                                           static_cast<double>(all_ns)));
-  }
+  Share part() const { return part_of(inside_ns, outside_ns); }
 };
 
 bool is_softmax(const KernelClass& what) { return what.kind == KernelKind::kSoftmax; }
@@ -99,7 +94,6 @@ std::optional<KernelAdvice> fused_attention(LaunchedKernels& kernels) {
   Split softmax;
   Split around;  // masks, scales and casts
   Nanoseconds of_module_ns = 0;
-  const SourceLine* masked = nullptr;
   for (const KernelTime& row : kernels.times().rows) {
     if (number(row.stack) == 0 || (!is_softmax(row.what) && !is_small_kernel(row.what))) continue;
     const SourceLine& where = kernels.line_of(row.stack);
@@ -112,7 +106,6 @@ std::optional<KernelAdvice> fused_attention(LaunchedKernels& kernels) {
     Nanoseconds& sum_ns = is_inside ? split.inside_ns : split.outside_ns;
     sum_ns = add_saturated(sum_ns, row.device_ns);
     if (of_module && is_softmax(row.what)) of_module_ns = add_saturated(of_module_ns, row.device_ns);
-    if (is_inside && has_text(where, "masked_fill")) masked = &where;
   }
   const bool in_16_bits = kernels.is_most(kernels.times().sum(has_16_bits), kLeastIn16Bits);
   const bool is_modules = of_module_ns > 0 && of_module_ns >= softmax.inside_ns / 2;
@@ -127,14 +120,14 @@ std::optional<KernelAdvice> fused_attention(LaunchedKernels& kernels) {
   CountedKernels counted = kernels.count(stays_of);
   if (counted.framework != Framework::kPyTorch || !kernels.is_most(counted.gone_ns, kLeastOfAttention))
     return std::nullopt;
-  std::vector<std::string> typed = {
+  std::string typed =
       is_modules ? "need_weights=False in the call of nn.MultiheadAttention; is_causal=True too, if its mask is"
-      : masked != nullptr ? "F.scaled_dot_product_attention(q, k, v, attn_mask=mask); is_causal=True for a causal one"
-                          : "F.scaled_dot_product_attention(q, k, v) in place of product, softmax and product"};
+                 : "F.scaled_dot_product_attention(q, k, v); a mask or bias goes in as attn_mask=, a causal one as "
+                   "is_causal=True";
   return KernelAdvice{&kHandAttentionRule,
                       {stays_of, kBeforeCompiling},
                       is_modules ? "Let nn.MultiheadAttention run one kernel" : "Run attention as one kernel",
-                      std::move(typed),
+                      {std::move(typed)},
                       std::move(counted.lines)};
 }
 

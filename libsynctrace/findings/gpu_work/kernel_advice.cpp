@@ -41,11 +41,6 @@ bool has_fast_tf32(std::string_view device) {
   return is_fast();
 }
 
-Share part_of(Nanoseconds inside_ns, Nanoseconds outside_ns) {
-  const double all_ns = static_cast<double>(inside_ns) + static_cast<double>(outside_ns);
-  return percent(all_ns <= 0 ? 0 : static_cast<std::int32_t>(100 * static_cast<double>(inside_ns) / all_ns));
-}
-
 class Adviser {
  public:
   Adviser(const Trace& trace, const Correlation& correlation, const GpuState& gpu, const Frameworks& frameworks,

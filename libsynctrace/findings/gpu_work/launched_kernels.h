@@ -2,6 +2,7 @@
 // The kernels of a recording beside the lines that launched them, and what a change takes away of them, line by line.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <unordered_map>
@@ -40,6 +41,12 @@ struct CountedKernels {
   Nanoseconds gone_ns = 0;
   Framework framework = Framework::kCuda;  // the first line's
 };
+
+// Whole percent; none of nothing.
+inline Share part_of(Nanoseconds inside_ns, Nanoseconds outside_ns) {
+  const double all_ns = static_cast<double>(inside_ns) + static_cast<double>(outside_ns);
+  return percent(all_ns <= 0 ? 0 : static_cast<std::int32_t>(100 * static_cast<double>(inside_ns) / all_ns));
+}
 
 class LaunchedKernels {
  public:

@@ -87,7 +87,7 @@ TEST_CASE("a whole sort is one for its first elements only where the line takes 
     Program program;
     program.run(kSorts, 9, text);
     CHECK(program.only(kWholeSortRule).to_type.front() ==
-          "x.topk(k, dim=-1) in place of x.sort(dim=-1, descending=True)[..., :k]");
+          "x.topk(k, dim=-1) in place of the sort; largest=False where its order ascends");
   }
   for (const char* text : {"values, order = x.sort(dim=-1)", "x = x[:, :k].sort()[0]", "x.sort()[0][:, k:]"}) {
     INFO(text);
@@ -127,8 +127,9 @@ TEST_CASE("a product, a softmax and a product of one function are attention") {
   program.run(kProduct, 23, "return scores @ v");
   const KernelAdvice advice = program.only(kHandAttentionRule);
   CHECK(advice.title == "Run attention as one kernel");
-  CHECK(advice.to_type.front() ==
-        "F.scaled_dot_product_attention(q, k, v, attn_mask=mask); is_causal=True for a causal one");
+  CHECK(
+      advice.to_type.front() ==
+      "F.scaled_dot_product_attention(q, k, v); a mask or bias goes in as attn_mask=, a causal one as is_causal=True");
   CHECK(advice.change.stays(kernel_class(kSoftmax)).usual.fraction() < 0.2);
   CHECK(advice.change.stays(kernel_class(kAdds)).usual.fraction() > 0.5);
   CHECK(advice.change.stays(kernel_class(kProduct)).usual.fraction() == 1.0);
