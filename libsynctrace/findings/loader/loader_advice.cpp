@@ -140,8 +140,9 @@ bool find_number(LoaderAdvice& advice) {
     advice.limit = LoaderLimit::kProcessors;
     return true;
   }
-  // Were each of them busy all the time, as many as there are processors for would do less than half of the work.
-  if (most != 0 && kBusy * static_cast<double>(needed) > 2 * static_cast<double>(most)) {
+  // Were each of them busy all the time, as many as there are processors for would do less than half of the work. The
+  // first worker helps in any case.
+  if (advice.workers > 0 && most != 0 && kBusy * static_cast<double>(needed) > 2 * static_cast<double>(most)) {
     advice.limit = LoaderLimit::kProcessors;
     advice.needed = needed;
     return true;

@@ -259,6 +259,10 @@ TEST_CASE("where all processors would do less than half of the work, samples mus
   CHECK_FALSE(advice->more_workers_help);
   CHECK(advice->title == "Do less for each sample: 14 loader workers would be needed");
   CHECK(Loader().workers(4, {.computing = 1.0}).fact("processors", "7").advice()->needed == 6);
+  const auto first = Loader().main(0, 0.9).fact("processors", "2").advice();
+  REQUIRE(first);
+  CHECK(first->limit == LoaderLimit::kTooFewWorkers);
+  CHECK(first->needed == 1);
 }
 
 TEST_CASE("workers that wait for a CPU do not need more of them") {
