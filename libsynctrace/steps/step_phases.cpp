@@ -142,8 +142,9 @@ bool is_part_of_gaps(const Steps& part, const Steps& loop) {
     const auto next = std::upper_bound(loop.steps.begin(), loop.steps.end(), step.host.begin_ns,
                                        [](Nanoseconds t, const Step& one) { return t < one.host.begin_ns; });
     if (next == loop.steps.begin() || std::prev(next)->host.end_ns > step.host.begin_ns) return false;
-    if (next == loop.steps.end() || next == counted) continue;
+    if (next == loop.steps.end()) continue;
     if (next->host.begin_ns < step.host.end_ns) return false;
+    if (next == counted) continue;
     gaps_ns = add_saturated(gaps_ns, next->host.begin_ns - std::prev(next)->host.end_ns);
     counted = next;
   }

@@ -96,6 +96,7 @@ const LibraryRemedy* library_remedy(const SourceLine& where, At at, std::string_
 }
 
 const LibraryRemedy* keeps_workers(const LibraryRemedy& row) {
+  if (!has(row.to_type, "num_workers=N")) return nullptr;
   for (const std::span<const LibraryRemedy> library : kLibraries) {
     for (const LibraryRemedy& one : library) {
       const bool keeps = has(one.to_type, "persistent_workers=True") && !has(one.to_type, "num_workers");

@@ -45,7 +45,7 @@ std::span<const std::span<const LibraryRemedy>> library_remedies() noexcept;
 // `framework`: whose functions the line calls, "torch"; the text alone does not tell.
 const LibraryRemedy* library_remedy(const SourceLine& where, At at, std::string_view framework);
 
-// The row of the same library that keeps workers of its loader alive; null: there is none.
+// Where a row asks for workers: the row of the same library that keeps those it has. Null: there is none.
 const LibraryRemedy* keeps_workers(const LibraryRemedy& row);
 
 // Whether a line has that call. Its name begins where the text says, so that "unique(" is not in "is_unique(".

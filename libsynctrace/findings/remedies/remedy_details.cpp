@@ -125,6 +125,7 @@ void add_workers(Report& report, std::size_t processors, Remedy& remedy) {
     remedy.title = report.loader->title;
     remedy.to_type = {keeps && is_trainers ? "TrainingArguments(..., dataloader_persistent_workers=True)"
                                            : report.loader->type};
+    remedy.by_library = false;  // its switch is no longer what is typed
     return;
   }
   const std::size_t by_times = report.loader ? 0 : workers_by_times(report.savings, processors, remedy);

@@ -325,8 +325,7 @@ GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double
   if (may_be_a_librarys) {
     const SourceLine& where = line_of(site.key.place);
     if (const LibraryRemedy* library = library_remedy(where, *at, package_of(frameworks_.of({&where})))) {
-      const bool asks_for_workers = library->to_type.find("num_workers=N") != std::string_view::npos;
-      const LibraryRemedy* keeps = asks_for_workers && starts_workers_again_ ? keeps_workers(*library) : nullptr;
+      const LibraryRemedy* keeps = starts_workers_again_ ? keeps_workers(*library) : nullptr;
       group = {RemedyKind::kLibrary, {}, keeps != nullptr ? keeps : library};
     }
   }
