@@ -9,34 +9,54 @@
 
 namespace synctrace {
 
-bool StepLooks::lies_in_loop(TimeSpan gap, const Place& place) {
+Nanoseconds StepLooks::in_loop_from(TimeSpan gap, const Place& place) {
   const auto& inside = events_.spots(place.stack);
   const auto depth = static_cast<std::ptrdiff_t>(place.loop.depth);
   const At first = first_from(gap.begin_ns);
   const At end = first_from(gap.end_ns);
-  return first != end && std::all_of(first, end, [&](const Event& event) {
-           const auto& spots = events_.spots(event.stack);
-           return spots.size() > place.loop.depth && spots[place.loop.depth].function == place.loop.function &&
-                  std::equal(spots.begin(), spots.begin() + depth, inside.begin());
-         });
+  At from = end;
+  while (from != first) {
+    const auto& spots = events_.spots(std::prev(from)->stack);
+    if (spots.size() <= place.loop.depth || spots[place.loop.depth].function != place.loop.function ||
+        !std::equal(spots.begin(), spots.begin() + depth, inside.begin()))
+      break;
+    --from;
+  }
+  if (from == end) return gap.end_ns;
+  return from == first ? gap.begin_ns : from->time_ns;
 }
 
 bool StepLooks::close_gaps(Steps& steps, const std::vector<TimeSpan>& others, const StepItems& items) {
-  const auto gap_behind = [](const Step& step) { return TimeSpan{step.host.end_ns, (&step + 1)->host.begin_ns}; };
-  std::vector<Step*> before;  // steps with such a gap behind them
+  struct Gap {
+    Step* before;
+    TimeSpan rest;  // behind the last step of another phase in it
+    bool is_whole;
+  };
+  std::vector<Gap> gaps;
   for (std::size_t i = 0; i + 1 < steps.steps.size(); ++i) {
-    const TimeSpan gap = gap_behind(steps.steps[i]);
+    const TimeSpan gap{steps.steps[i].host.end_ns, steps.steps[i + 1].host.begin_ns};
     if (gap.length_ns() <= 0) continue;
-    const auto other = std::lower_bound(others.begin(), others.end(), gap.begin_ns,
-                                        [](TimeSpan span, Nanoseconds t) { return span.end_ns <= t; });
-    if (other == others.end() || other->begin_ns >= gap.end_ns) before.push_back(&steps.steps[i]);
+    const auto next = std::lower_bound(others.begin(), others.end(), gap.end_ns,
+                                       [](TimeSpan span, Nanoseconds t) { return span.begin_ns < t; });
+    const Nanoseconds from_ns = next == others.begin() ? gap.begin_ns : std::prev(next)->end_ns;
+    const bool is_whole = from_ns <= gap.begin_ns;
+    if (from_ns < gap.end_ns) gaps.push_back({&steps.steps[i], {std::max(from_ns, gap.begin_ns), gap.end_ns}, is_whole});
   }
-  if (before.size() < kFewestGaps) return false;
+  if (gaps.size() < kFewestGaps) return false;
   const std::optional<Place> place = place_of(steps, items);
   if (!place) return false;
-  std::erase_if(before, [&](const Step* step) { return !lies_in_loop(gap_behind(*step), *place); });
-  if (before.size() < kFewestGaps) return false;
-  for (Step* step : before) step->host.end_ns = (step + 1)->host.begin_ns;
+  for (Gap& gap : gaps) {
+    const Nanoseconds from_ns = in_loop_from(gap.rest, *place);
+    gap.rest.begin_ns = gap.is_whole && from_ns > gap.rest.begin_ns ? gap.rest.end_ns : from_ns;
+  }
+  std::erase_if(gaps, [](const Gap& gap) { return gap.rest.length_ns() <= 0; });
+  if (gaps.size() < kFewestGaps) return false;
+  for (const Gap& gap : gaps) {
+    if (gap.is_whole)
+      gap.before->host.end_ns = gap.rest.end_ns;
+    else
+      (gap.before + 1)->host.begin_ns = gap.rest.begin_ns;
+  }
   return true;
 }
 

@@ -26,8 +26,9 @@ class StepLooks {
   // Adds the function that loops once in each of these steps, a line of it, and their classes, where stacks show it.
   void name(Steps& steps, const StepItems& items);
 
-  // What the loop does behind some of its steps, and stacks show to be in the loop, belongs to the step before it.
-  // Not where `others`, disjoint and in order, have a part in it. True: some steps end later now.
+  // What the loop does behind some of its steps, and stacks show to be in the loop, belongs to the step before it. Where
+  // `others`, disjoint and in order, have a part in it, what follows them belongs to the step behind it: a loader
+  // begins again. True: some steps begin or end elsewhere now.
   bool close_gaps(Steps& steps, const std::vector<TimeSpan>& others, const StepItems& items);
 
   // Whether stacks show that these are steps of one loop: of the same function, called from the same place, and at
@@ -69,8 +70,8 @@ class StepLooks {
     StackId stack{};  // one that shows it
   };
   std::optional<Place> place_of(const Steps& steps, const StepItems& items);
-  // Whether all that is seen between two steps was called by the function that loops.
-  bool lies_in_loop(TimeSpan gap, const Place& place);
+  // From where on all that is seen between two steps was called by the function that loops; its end: nowhere.
+  Nanoseconds in_loop_from(TimeSpan gap, const Place& place);
   // The first and the last instruction of the loop's function at which it is seen, if it is.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> positions(const Steps& steps, const Place& place);
 

@@ -37,9 +37,7 @@ constexpr double kMostNeeded = 1024;  // beyond this it is no advice
 struct Measured {
   LoaderWorkers workers;
   LoaderThreads threads;
-  Nanoseconds usual_ns = 0;  // half of the steps take less
   std::size_t looks = 0;
-  bool starts_again = false;
 };
 
 // Ordinary steps in a row, from the first one's begin to the last one's end.
@@ -103,9 +101,6 @@ bool find_limit(const Measured& measured, LoaderAdvice& advice) {
     return true;
   };
   const double loaded = measured.workers.mean(&LoaderWorker::loaded);
-  // The wait is in the few steps behind a start.
-  const Nanoseconds half_ns = advice.step_ns - (advice.step_ns - advice.step_without_wait_ns) / 2;
-  if (measured.starts_again && measured.usual_ns < half_ns) return is(LoaderLimit::kRestarted);
   if (advice.waits_for_cpu >= kStarved && loaded >= kBusy) return is(LoaderLimit::kProcessors);
   if (advice.waits_for_storage >= kMuch) return is(LoaderLimit::kStorage);
   if (loaded >= kBusy) return is(LoaderLimit::kTooFewWorkers);
@@ -152,16 +147,29 @@ bool find_number(LoaderAdvice& advice) {
   return true;
 }
 
-// Half of the row's steps are shorter.
-Nanoseconds usual_step(const std::vector<Step>& steps) {
+// Whether workers start again and again, and the wait is in few of the steps, those behind such a start.
+bool waits_for_starts(const Trace& trace, const Steps& steps, LoaderAdvice& advice) {
+  if (!starts_workers_again(trace, steps)) return false;
   std::vector<Nanoseconds> lengths;
-  for (const Step& step : steps) {
-    if (step.kind == StepKind::kSteady) lengths.push_back(step.host.length_ns());
+  Nanoseconds sum_ns = 0;
+  for (const Step& step : steps.steps) {
+    if (step.kind == StepKind::kWarmUp) continue;
+    lengths.push_back(step.host.length_ns());
+    sum_ns = add_saturated(sum_ns, step.host.length_ns());
   }
-  if (lengths.empty()) return 0;
+  if (lengths.size() < kFewestToAdvise) return false;
+  const Nanoseconds mean_ns = sum_ns / static_cast<Nanoseconds>(lengths.size());
+  const Nanoseconds wait_ns = mean_ns - advice.step_without_wait_ns;
   const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
   std::nth_element(lengths.begin(), middle, lengths.end());
-  return *middle;
+  if (static_cast<double>(wait_ns) < kLeastWait * static_cast<double>(mean_ns) || *middle >= mean_ns - wait_ns / 2)
+    return false;
+  advice.steps = lengths.size();
+  advice.step_ns = mean_ns;
+  advice.workers =
+      find_loader_workers(trace, {steps.steps.front().host.begin_ns, steps.steps.back().host.end_ns}).workers.size();
+  advice.limit = LoaderLimit::kRestarted;
+  return true;
 }
 
 // Workers leave no processor to the program, as each of them computes on several: then all of it is slow, not only its
@@ -230,30 +238,32 @@ std::string_view loader_limit_name(LoaderLimit limit) noexcept {
 std::optional<LoaderAdvice> loader_advice(const Trace& trace, const Attribution& attribution,
                                           Nanoseconds step_without_wait_ns) {
   LoaderAdvice advice;
+  advice.processors = number_fact(trace, "processors");
+  advice.step_without_wait_ns = step_without_wait_ns;
+  if (step_without_wait_ns > 0 && waits_for_starts(trace, attribution.steps, advice)) {
+    add_words(advice);
+    return advice;
+  }
   const SteadyRow row = longest_row(attribution.steps.steps);
   advice.steps = row.steps;
   if (advice.steps < kFewestToAdvise) return std::nullopt;
   advice.step_ns = row.ordinary_ns / static_cast<Nanoseconds>(advice.steps);
-  advice.processors = number_fact(trace, "processors");
   LoaderWorkers workers = find_loader_workers(trace, row.span);
   if (has_many_threads(workers, advice.processors)) {
     advice.workers = workers.workers.size();
     advice.utilisation = workers.mean(&LoaderWorker::occupied);
     advice.waits_for_cpu = workers.mean(&LoaderWorker::ready);
-    advice.step_without_wait_ns = step_without_wait_ns;
     advice.limit = LoaderLimit::kThreads;
     add_words(advice);
     return advice;
   }
   if (step_without_wait_ns <= 0) return std::nullopt;
-  advice.step_without_wait_ns = step_without_wait_ns;
   const double wait =
       1 - static_cast<double>(step_without_wait_ns) / static_cast<double>(std::max<Nanoseconds>(advice.step_ns, 1));
   if (wait < kLeastWait) return std::nullopt;
 
   const Measured measured{std::move(workers), find_loader_threads(trace, attribution.evidence->stacks, row.span),
-                          usual_step(attribution.steps.steps), number_fact(trace, "children.looks"),
-                          starts_workers_again(trace, attribution.steps)};
+                          number_fact(trace, "children.looks")};
   advice.pin_thread = measured.threads.pinning;
   advice.main_process = measured.threads.working;
   const bool in_loader = measured.threads.waiting + measured.threads.working >= kLeastWait;

@@ -100,6 +100,31 @@ TEST_CASE("a little loop that no stack shows is a part of what is done behind so
   CHECK((last.host.end_ns == found.chosen.steps[10].host.begin_ns) == (begins_ns > 0));
 }
 
+TEST_CASE("what a loop does behind another phase belongs to its next step, and nothing else does") {
+  const Place begins = GENERATE(Place{"main", 4}, Place{"other", 4});
+  CAPTURE(begins.function);
+  Program program;
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    for (int copy = 0; copy < 30; ++copy) program.kernel("begun" + std::to_string(copy), program.at({begins}));
+    program.pass(50'000'000);
+    for (int i = 0; i < 10; ++i) {
+      program.kernels("train", 90, program.at({{"main", 5}}));
+      program.wait(program.at({{"main", 6}}));
+    }
+    for (int i = 0; i < 30; ++i) {
+      program.kernel("embedding", program.at({{"main", 8}, {"evaluate", 30}, {"forward", 5}}));
+      for (int layer = 0; layer < 3; ++layer) program.kernels("validates", 4);
+      program.wait(program.at({{"main", 8}, {"evaluate", 31}}));
+    }
+  }
+  const StepPhases found = program.steps();
+  REQUIRE(found.chosen.steps.size() == 50);
+  REQUIRE(found.others.size() == 1);
+  CHECK(found.others[0].steps.size() == 150);
+  const Step& first = found.chosen.steps[10];
+  CHECK((first.host.begin_ns == found.others[0].steps[29].host.end_ns) == (begins.function == "main"));
+}
+
 TEST_CASE("ranges of the program's own lie between two passes, not in the one before them") {
   Program program;
   for (int epoch = 0; epoch < 5; ++epoch) {
