@@ -40,7 +40,8 @@ bool StepLooks::close_gaps(Steps& steps, const std::vector<TimeSpan>& others, co
                                        [](TimeSpan span, Nanoseconds t) { return span.begin_ns < t; });
     const Nanoseconds from_ns = next == others.begin() ? gap.begin_ns : std::prev(next)->end_ns;
     const bool is_whole = from_ns <= gap.begin_ns;
-    if (from_ns < gap.end_ns) gaps.push_back({&steps.steps[i], {std::max(from_ns, gap.begin_ns), gap.end_ns}, is_whole});
+    if (from_ns < gap.end_ns)
+      gaps.push_back({&steps.steps[i], {std::max(from_ns, gap.begin_ns), gap.end_ns}, is_whole});
   }
   if (gaps.size() < kFewestGaps) return false;
   const std::optional<Place> place = place_of(steps, items);

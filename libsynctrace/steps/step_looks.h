@@ -26,8 +26,8 @@ class StepLooks {
   // Adds the function that loops once in each of these steps, a line of it, and their classes, where stacks show it.
   void name(Steps& steps, const StepItems& items);
 
-  // What the loop does behind some of its steps, and stacks show to be in the loop, belongs to the step before it. Where
-  // `others`, disjoint and in order, have a part in it, what follows them belongs to the step behind it: a loader
+  // What the loop does behind some of its steps, and stacks show to be in the loop, belongs to the step before it.
+  // Where `others`, disjoint and in order, have a part in it, what follows them belongs to the step behind it: a loader
   // begins again. True: some steps begin or end elsewhere now.
   bool close_gaps(Steps& steps, const std::vector<TimeSpan>& others, const StepItems& items);
 
