@@ -85,6 +85,7 @@ HostPiece HostClassifier::of_call(std::uint32_t row, Nanoseconds t, DeviceId dev
   piece.owner = {row, OwnerTable::kCall};
   piece.kind = judgement.creates_context ? CauseKind::kModuleLoad
                                          : kind_of(call.category, judgement.verdict == Verdict::kBlocked);
+  if (is_slow_pool_call(call)) piece.kind = CauseKind::kAllocation;
   // While the work waited for still ran, on another device, this device waited for that.
   const bool elsewhere = judgement.verdict == Verdict::kBlocked && judgement.basis == Basis::kTimeline &&
                          evidence_.trace.contexts.contains(call.context) && device_of(call) != device;

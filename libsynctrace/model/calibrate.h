@@ -36,6 +36,9 @@ struct Calibration {
 // The cost of a call of that category on its own, where the trace cannot say.
 Quantiles default_cost(ApiCategory category) noexcept;
 
+// A call for memory of a pool that had none left, because the pool gives its memory back at each wait.
+bool is_slow_pool_call(const Call& call) noexcept;
+
 // `outstanding` belongs to the trace's calls, row by row.
 Calibration calibrate(const Trace& trace, const std::vector<Outstanding>& outstanding);
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kPlaceColumns = 40;
 constexpr std::size_t kNameColumns = 40;
+constexpr std::int32_t kLargePhase = 10;  // one part in so many of the recording: said however much else there is
 
 bool is_by_code(std::string_view source) { return source != "nvtx" && source != "profiler-step"; }
 
@@ -101,9 +102,11 @@ std::vector<std::string> other_phase_sentences(const Report& report, const Scree
     // Launches that repeat somewhere, for less than 1 % of the time, help nobody.
     const bool is_nowhere = phase.where.line == 0 && !is_at_least(phase.part.time_ns, report.recorded_ns, 100);
     if (phase.reported || is_nowhere) continue;
-    if (++others <= most) sentences.push_back(also_words(report, phase, places));
+    const bool is_large = is_at_least(phase.part.time_ns, report.recorded_ns, kLargePhase);
+    if (++others <= most || (others == 1 && is_large)) sentences.push_back(also_words(report, phase, places));
   }
-  if (others > most) sentences.push_back(format_text("And {} smaller phases (--full).", others - most));
+  const std::size_t said = sentences.size();
+  if (others > said) sentences.push_back(format_text("And {} smaller phases (--full).", others - said));
   if (report.between_steps) {
     const RunPart& between = *report.between_steps;
     sentences.push_back(format_text("Between steps: {}, {} of the time{}.", duration_text(between.time_ns),

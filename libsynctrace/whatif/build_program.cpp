@@ -204,8 +204,9 @@ void ProgramBuilder::call(const Turn& turn) {
   advance(turn.thread, turn.begin_ns);
   const std::uint32_t first = issued_.of_call(turn.row);
   if (first != kNoRow) return issuing_call(turn, first);
-  wait(turn, std::max(turn.begin_ns, row.span.end_ns), targets_.of_call(turn.row), cost_of(row),
-       site_of_call(turn.thread, row));
+  const std::uint16_t site = site_of_call(turn.thread, row);
+  if (is_slow_pool_call(row)) threads_[turn.thread].slow_pool = site;
+  wait(turn, std::max(turn.begin_ns, row.span.end_ns), targets_.of_call(turn.row), cost_of(row), site);
 }
 
 void ProgramBuilder::issuing_call(const Turn& call, std::uint32_t first) {

@@ -66,7 +66,8 @@ std::uint8_t FixSites::shape_sight(StackId stack) const {
 std::uint16_t FixSites::index_of(FixKey key, std::uint8_t sights) {
   if (key.family == Family::kNone) return 0;
   const bool may_go_whole = key.family == Family::kWait || key.family == Family::kHost ||
-                            key.family == Family::kLaunch || key.family == Family::kMemory;
+                            key.family == Family::kLaunch || key.family == Family::kMemory ||
+                            key.family == Family::kCode;
   if (may_go_whole && goes(key.place) == Goes::kAll) {
     key = key_of_all(key.place);
     sights = 0;
@@ -98,6 +99,7 @@ std::uint16_t FixSites::of_call(const Call& call, std::uint8_t sights) {
   Family family = Family::kNone;
   switch (call.category) {
     case ApiCategory::kAlloc:
+    case ApiCategory::kPoolAlloc:
     case ApiCategory::kHostAlloc:
     case ApiCategory::kFree:
     case ApiCategory::kHostFree: family = Family::kMemory; break;

@@ -45,8 +45,9 @@ class ProgramBuilder {
     Nanoseconds now_ns = 0;
     Nanoseconds pre_ns = 0;  // host time of no site since its last event
     bool begun = false;
-    bool reads = false;      // an asynchronous copy to the host is on its way
-    bool passes_on = false;  // its last wait was for a batch
+    bool reads = false;           // an asynchronous copy to the host is on its way
+    bool passes_on = false;       // its last wait was for a batch
+    std::uint16_t slow_pool = 0;  // site of a pool that had to take memory anew since the last wait
   };
   struct Cost {
     Nanoseconds usual_ns = 0;  // time of a call that finds nothing to wait for

@@ -77,7 +77,13 @@ void ProgramBuilder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget
   event.own = weights.own;
   event.ret = weights.ret;
   if (turn.kind == TurnKind::kCall) take_recorder_off(turn, false, event);
-  passed_late(turn.thread, end_ns, weights.late);
+  const std::uint16_t pool = std::exchange(threads_[turn.thread].slow_pool, std::uint16_t{0});
+  if (pool == 0 || weights.late == 0) return passed_late(turn.thread, end_ns, weights.late);
+  // What is late there is the pool, which gives its memory back.
+  passed(turn.thread, end_ns - weights.late);
+  CallEvent& gives_back = emit<CallEvent>(turn.thread, pool);
+  gives_back.own = weights.late;
+  passed(turn.thread, end_ns);
 }
 
 void ProgramBuilder::poll(const Turn& turn) {

@@ -45,6 +45,7 @@ class Study {
   bool lacks_calls() const;
   bool reproduces(const ReplayProgram& program, const Outcome& outcome) const;
   double uncertain_share(bool by_steps) const;
+  std::uint16_t site_of(CauseKind kind, const CallSiteKey& at) const;
   std::map<std::uint16_t, Nanoseconds> costs() const;
   FixSet candidates(const Bounds& bounds) const;
   void find_savings(const Bounds& bounds, FixSet sites);
@@ -178,16 +179,25 @@ double Study::uncertain_share(bool by_steps) const {
   return idle_ns == 0 ? 0 : static_cast<double>(uncertain_ns) / static_cast<double>(idle_ns);
 }
 
-// Idle time caused, by site.
+// The site of a cause, or that of all that is done at its place where all of it goes.
+std::uint16_t Study::site_of(CauseKind kind, const CallSiteKey& at) const {
+  const FixKey key = fix_key_of_cause(kind, place_of_(at.stack), place_of_(at.until), at.api, at.host_call);
+  if (const std::uint16_t site = result_.find(key); site != 0 || key.family == FixFamily::kNone) return site;
+  const std::uint16_t all = result_.find(key_of_all(key.place));
+  return result_.sites[all].fix == Fix::kDropCall ? all : std::uint16_t{0};
+}
+
+// Idle time caused, by site. The host may take memory behind a wait, and gain from it by itself.
 std::map<std::uint16_t, Nanoseconds> Study::costs() const {
   std::map<std::uint16_t, Nanoseconds> costs;
   for (const auto& [device, causes] : attribution_.causes) {
     for (const Cause& cause : causes) {
-      const CallSiteKey& site = cause.key.site;
-      const std::uint16_t index = result_.find(
-          fix_key_of_cause(cause.key.kind, place_of_(site.stack), place_of_(site.until), site.api, site.host_call));
-      Nanoseconds& cost = costs[index];
-      cost = add_saturated(cost, result_.by_steps ? cause.steady_ns : cause.idle_ns);
+      const Nanoseconds idle_ns = result_.by_steps ? cause.steady_ns : cause.idle_ns;
+      Nanoseconds& cost = costs[site_of(cause.key.kind, cause.key.site)];
+      cost = add_saturated(cost, idle_ns);
+      if (!cause.key.drained || cause.key.activity_kind != CauseKind::kAllocation) continue;
+      Nanoseconds& behind = costs[site_of(CauseKind::kAllocation, cause.key.activity)];
+      behind = add_saturated(behind, idle_ns);
     }
   }
   return costs;
@@ -198,7 +208,7 @@ std::map<std::uint16_t, Nanoseconds> Study::costs() const {
 FixSet Study::candidates(const Bounds& bounds) const {
   std::map<std::uint16_t, Nanoseconds> cost = costs();
   for (std::uint16_t site = 1, end = site_count(result_.sites); site < end; ++site) {
-    if (result_.sites[site].key.family == FixFamily::kWait)
+    if (result_.sites[site].key.family == FixFamily::kWait || result_.sites[site].fix == Fix::kDropCall)
       cost[site] = std::max(cost[site], bounds.base().waited[site]);
   }
   const auto least_ns = static_cast<Nanoseconds>(kLeastCost.of(static_cast<double>(result_.base_ns)));

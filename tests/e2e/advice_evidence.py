@@ -117,7 +117,9 @@ ROWS = [
     (r"torch\.stack\(rows\)|torch\.tensor\(x, device=device\)", [TORCH, UPLOADS]),
     (r"^.*\.(to|cuda)\(.*non_blocking=True", [TORCH, UPLOADS]),
     # memory, host code
+    (r"cudaDeviceGetDefaultMemPool|cudaMemPoolAttrReleaseThreshold", [CUDA, r'^api_name .*"(cuda|cu)Mem(AllocAsync|.*Async)|"cudaMallocAsync']),
     (r"allocate once, before the loop", [CUDA, r'^api_name .*"(cuda|cu)(Malloc|Free|Mem|HostAlloc)']),
+    (r"allocate the buffer once, before the loop", [TORCH, r'^api_name .*"(cuda|cu)(Malloc|Free|Mem)']),
     (r"torch\.cuda\.empty_cache\(\)", [TORCH, r'^source_line .*empty_cache']),
     (r"XLA_PYTHON_CLIENT_PREALLOCATE", [JAX]),
     (r"gc\.freeze\(\)", [r"^sample .*state=4|gc_collect"]),

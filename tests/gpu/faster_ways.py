@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stays of the GPU's time where it does the same work in a faster way: rules ST079 to ST083.
+"""What stays of the GPU's time where it does the same work in a faster way: rules ST079 to ST084.
 
 Each pair runs in turns, 7 rounds, timed with CUDA events around what a step would do. Prints CSV: the pair, its size,
 milliseconds before and after (medians), the share that stays, and the largest difference of the results, relative to
 the largest result.
 
-  python3 faster_ways.py > rows.csv
+  python3 faster_ways.py [PART ..] > rows.csv
 """
+import copy
 import math
 import statistics
 import sys
@@ -128,7 +129,66 @@ def attentions():
         compare("need_weights=False is_causal", kind, run, lambda: run(need_weights=False, is_causal=True))
 
 
+def weight_casts():
+    """Here the share that stays is that of the time which casting all weights takes."""
+    layer = torch.nn.TransformerEncoderLayer
+    models = (
+        ("8 layers of 2048, 16 tokens", torch.nn.TransformerEncoder(layer(2048, 16, 8192, batch_first=True), 8), (16, 1, 2048)),
+        ("24 layers of 1024, 4 tokens", torch.nn.TransformerEncoder(layer(1024, 16, 4096, batch_first=True), 24), (4, 1, 1024)),
+        ("12 layers of 768, 8 x 197 tokens", torch.nn.TransformerEncoder(layer(768, 12, 3072, batch_first=True), 12), (8, 197, 768)),
+        ("6 convolutions of 512, 8 images", torch.nn.Sequential(*(torch.nn.Conv2d(512, 512, 3, padding=1) for _ in range(6))),
+         (8, 512, 14, 14)),
+    )
+    for size, model, shape in models:
+        model = model.to(DEVICE).eval().requires_grad_(False)
+        converted = copy.deepcopy(model).to(torch.bfloat16)
+        x = torch.randn(shape, device=DEVICE)
+        weights = [p for p in model.parameters() if p.dim() > 1]
+
+        def cast():
+            return sum(p.to(torch.bfloat16).flatten()[0] for p in weights)
+
+        def run(net, given):
+            with torch.inference_mode(), torch.autocast("cuda", torch.bfloat16):
+                return net(given)
+
+        calls = (lambda: run(model, x), lambda: run(converted, x.to(torch.bfloat16)), cast)
+        graphs = []
+        for call in calls:  # as graphs, so that only the GPU's time counts
+            for _ in range(3):
+                call()
+            torch.cuda.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                result = call()
+            graphs.append((graph, result))
+        times = ([], [], [])
+        for _ in range(7):
+            for (graph, _), row in zip(graphs, times):
+                row.append(timed(graph.replay)[0])
+        old, new, casts = (statistics.median(row) for row in times)
+        a, b = (result.double() for _, result in graphs[:2])
+        off = ((a - b).abs().max() / a.abs().max()).item()
+        print(f"cast,{size},{old:.3f},{new:.3f},{1 - (old - new) / casts:.3f},{off:.1e}", flush=True)
+
+
+def block_masks():
+    from torch.nn.attention.flex_attention import create_block_mask
+    compiled = torch.compile(create_block_mask)
+    for length in (8192, 16384, 32768):
+        docs = torch.arange(length, device=DEVICE) // 700
+
+        def same_document(b, h, q, k):
+            return (q >= k) & (docs[q] == docs[k])
+
+        def make(create):
+            return create(same_document, None, None, length, length, device=DEVICE).kv_num_blocks
+
+        compare("block mask", length, lambda: make(create_block_mask), lambda: make(compiled))
+
+
+PARTS = {part.__name__: part for part in (convolutions, whole_sorts, factorisations, attentions, weight_casts, block_masks)}
 print("pair,size,before_ms,after_ms,stays,off")
-for part in (convolutions, whole_sorts, factorisations, attentions):
-    part()
+for name in sys.argv[1:] or PARTS:
+    PARTS[name]()
 print(torch.cuda.get_device_name(), torch.__version__, file=sys.stderr)

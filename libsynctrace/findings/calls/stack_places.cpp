@@ -88,7 +88,9 @@ StackPlace StackPlaces::place_of(StackId stack) {
     if (inside != kNoFrame) {
       called = library_line(frames[inside]);
       const auto row = library_frames_.find(called);
-      if (row != library_frames_.end() && row->second == LibraryFrame::kFunction) std::get<1>(called) = 0;
+      const LibraryFrame about = row == library_frames_.end() ? LibraryFrame::kOther : row->second;
+      if (about == LibraryFrame::kFile || about == LibraryFrame::kFunction) std::get<1>(called) = 0;
+      if (about == LibraryFrame::kFile) std::get<2>(called).clear();
     }
     std::pair key(Line(frame.file, frame.line, frame.function), std::move(called));
     result = of_lines_.try_emplace(std::move(key), StackPlace{number(stack)}).first->second;

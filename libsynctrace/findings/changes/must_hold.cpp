@@ -21,6 +21,7 @@ std::string_view of_kernels(const Rule* rule) noexcept {
   if (rule == &kNoAutocastRule) return "Products in bfloat16 keep fewer bits: the loss stays as good.";
   if (rule == &kChannelsFirstRule) return "All layers of images take channels last. Results may differ by rounding.";
   if (rule == &kUnfusedOptimizerRule) return "The formula stays. Rounding may differ, and gradients are not sparse.";
+  if (rule == &kWeightCastRule) return "The weights keep fewer bits: what the model answers stays as good.";
   if (rule == &kUnfusedRule) return kSameShapes;
   if (rule == &kSlowFftRule)
     return "The transform serves a convolution, or zeros behind the data do no harm; spectra get other bins.";

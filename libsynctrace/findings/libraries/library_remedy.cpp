@@ -112,7 +112,7 @@ LibraryFrame library_frame(const ResolvedFrame& frame, const std::function<std::
     for (const LibraryRemedy& row : library) {
       if (row.at == At::kLaunch || !is_in_function(row, frame)) continue;
       if (row.line.empty())
-        found = LibraryFrame::kFunction;
+        found = row.function.empty() ? LibraryFrame::kFile : LibraryFrame::kFunction;
       else if (has_call(source(), row.line))
         return LibraryFrame::kLine;
     }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/shares.h"
 #include "findings/report/source_line.h"
 
 namespace synctrace {
@@ -37,6 +38,7 @@ struct LibraryRemedy {
   // kHost: all of the host's time at that line goes; else it is halved. kRead: all that is done there goes, so also
   // what the host must read to know a size.
   bool goes = false;
+  ShareRange stays = {percent(0), percent(0), percent(0)};  // of the host's time that goes: what is done in its place
 };
 
 std::span<const std::span<const LibraryRemedy>> library_remedies() noexcept;
@@ -52,8 +54,9 @@ const LibraryRemedy* keeps_workers(const LibraryRemedy& row);
 bool has_call(std::string_view source, std::string_view call);
 
 // Whether waits of that frame are told apart from others of the user's line: a row is about it. kLine: about that line
-// of it, kFunction: about all of the function. `source`: the text of its line, asked for where it counts.
-enum class LibraryFrame : std::uint8_t { kOther, kFunction, kLine };
+// of it, kFunction: about all of the function, kFile: of the file. `source`: the text of its line, asked for where it
+// counts.
+enum class LibraryFrame : std::uint8_t { kOther, kFile, kFunction, kLine };
 LibraryFrame library_frame(const ResolvedFrame& frame, const std::function<std::string_view()>& source);
 
 }  // namespace synctrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch: functions and utilities.
+// PyTorch: functions and utilities; Python's own.
 #pragma once
 
 #include "findings/libraries/library_remedy.h"
@@ -23,6 +23,24 @@ inline constexpr LibraryRemedy kTorchFunctionsRemedies[] = {
      .title = "Turn off cuDNN attention, which plans each new length",
      .to_type = "torch.backends.cuda.enable_cudnn_sdp(False)",
      .keeps = "another kernel computes attention: the last digits may differ",
+     .goes = true},
+    {.library = "python",
+     .versions = "3.11, 3.12",
+     .file = "/random.py",
+     .function = "Random.sample",
+     .line = "population[j]",
+     .at = At::kRead,
+     .title = "Draw from a list, not from a deque",
+     .to_type = "a list used as a ring: memory[count % size] = item; random.sample(memory, n)",
+     .keeps = "a deque is walked from its nearer end for each item that is drawn",
+     .goes = true},
+    {.library = "torch",
+     .versions = "2.4.0, 2.6.0, 2.9.1",
+     .file = "/torch/_tensor_str.py",
+     .at = At::kRead,
+     .title = "Turn no GPU tensor into text in each step",
+     .to_type = "log.debug(\"%s\", x) formats only what is shown; or x.shape, or every 100 steps",
+     .keeps = "an f-string, str() and print() read the tensor element by element",
      .goes = true},
     {.library = "torch",
      .versions = "2.4.0, 2.6.0, 2.9.1",

@@ -155,14 +155,14 @@ RemedyGroup RemedyKinds::find_whole(StackPlace place) {
   const SourceLine& where = line_of(place);
   const HostLoop* loop = loops_.at(place).loop;
   const CpuFunction* on_cpu = function_on_cpu(where);
-  // What reads values one by one reads them at once; what copies data computes with it.
-  if (loop != nullptr && (loop->kind != HostLoop::Turns::kRead || on_cpu == nullptr)) {
+  if (const LibraryRemedy* library = read_that_goes(where)) {
+    whole.kind = RemedyKind::kLibrary;
+    whole.library = library;
+  } else if (loop != nullptr && (loop->kind != HostLoop::Turns::kRead || on_cpu == nullptr)) {
+    // What reads values one by one reads them at once; what copies data computes with it.
     whole.kind = loop->kind == HostLoop::Turns::kTest ? RemedyKind::kTestLess : RemedyKind::kAllAtOnce;
     whole.function = loop->function;
     whole.loop = loop;
-  } else if (const LibraryRemedy* library = read_that_goes(where)) {
-    whole.kind = RemedyKind::kLibrary;
-    whole.library = library;
   } else if (on_cpu != nullptr) {
     whole.kind = RemedyKind::kOnGpu;
     whole.function = on_cpu->file + ":" + on_cpu->function;
@@ -190,7 +190,7 @@ WhatStays RemedyKinds::what_stays(StackPlace place) {
   if (whole.on_cpu != nullptr) return {kNothingStays, kGpuOfCopies};
   if (whole.data != nullptr) return {kNothingStays, kGpuOfData};
   if (whole.library != nullptr)
-    return {kNothingStays, kNothingStays};  // its kernels are only for what is not asked for
+    return {whole.library->stays, kNothingStays};  // its kernels are only for what is not asked for
   if (whole.loop == nullptr || whole.loop->kind == HostLoop::Turns::kRead) return {};
   const Share part = loops_.at(place).part;
   const ShareRange& gpu = whole.kind == RemedyKind::kTestLess ? kNothingStays : kGpuOfOneOperation;
@@ -200,7 +200,7 @@ WhatStays RemedyKinds::what_stays(StackPlace place) {
 }
 
 const LibraryRemedy* RemedyKinds::read_that_goes(const SourceLine& where) const {
-  if (!where.through.is_library) return nullptr;
+  if (where.through.is_users()) return nullptr;
   const LibraryRemedy* library = library_remedy(where, At::kRead, package_of(frameworks_.of({&where})));
   return library != nullptr && library->goes ? library : nullptr;
 }
@@ -257,6 +257,13 @@ bool RemedyKinds::is_query(const FixKey& key) {
   return source.find("Query(") != std::string::npos || source.find(".query(") != std::string::npos;
 }
 
+bool RemedyKinds::takes_from_pool(const FixKey& key) {
+  const SourceLine& where = line_of(key.place);
+  const bool is_pools = where.source.find("MallocAsync(") != std::string::npos ||
+                        std::string_view(api_name(trace_, ApiId{key.function})).find("AllocAsync") != std::string::npos;
+  return is_pools && frameworks_.of({&where}) == Framework::kCuda;
+}
+
 // A synchronisation; a copy brings what the host reads.
 bool RemedyKinds::may_read_managed(const FixKey& key) {
   if (!has_managed_memory_ || frameworks_.of({&line_of(key.place)}) != Framework::kCuda) return false;
@@ -296,7 +303,8 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
     case Fix::kAsyncCopy:
       return {each_step >= kCopiesOfALoop ? RemedyKind::kOneCopy : RemedyKind::kPinned, {}, nullptr};
     case Fix::kCacheMemory:
-      return {is_needless(site.key.place) ? RemedyKind::kDropCall : RemedyKind::kKeepMemory, {}, nullptr};
+      if (is_needless(site.key.place)) return {RemedyKind::kDropCall, {}, nullptr};
+      return {takes_from_pool(site.key) ? RemedyKind::kKeepPool : RemedyKind::kKeepMemory, {}, nullptr};
     case Fix::kGraph: return launch_group(site, each_step);
     case Fix::kFeedInput: return {targets_.loads_from_gpu() ? RemedyKind::kByIndex : RemedyKind::kFeed, {}, nullptr};
     case Fix::kNoCollection: return {RemedyKind::kNoCollection, {}, nullptr};

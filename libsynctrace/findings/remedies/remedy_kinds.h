@@ -37,6 +37,7 @@ enum class RemedyKind : std::uint8_t {
   kPinned,       // copies to the device from pinned memory
   kOneCopy,      // many small copies from one line
   kKeepMemory,
+  kKeepPool,  // a pool that gives its memory back at each wait
   kFeed,      // the loader
   kByIndex,   // a loader of the GPU's own tensors
   kHostCode,  // one line of the host's
@@ -119,6 +120,7 @@ class RemedyKinds {
   bool is_told(const RemedyGroup& whole, double alone_share) const;
   bool is_query(const FixKey& key);
   bool may_read_managed(const FixKey& key);
+  bool takes_from_pool(const FixKey& key);
   RemedyGroup launch_group(const FixSite& site, double each_step);
   RemedyGroup python_launch_group(const SourceLine& where, double each_step);
   RemedyGroup group_by_fix(const FixSite& site, double alone_share, double each_step);

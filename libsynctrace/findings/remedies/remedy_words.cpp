@@ -231,6 +231,12 @@ RemedyWords keep_memory(Framework framework, const Lines& lines) {
   return {"Keep the memory from step to step", {typed.in(framework)}};
 }
 
+RemedyWords keep_pool() {
+  return {"Let the memory pool keep its memory at each wait",
+          {"uint64_t all = UINT64_MAX; cudaMemPool_t pool; cudaDeviceGetDefaultMemPool(&pool, device);",
+           "cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);  // once, before the loop"}};
+}
+
 RemedyWords by_index() {
   return {"Take batches of the GPU's tensors without a DataLoader",
           {"order = torch.randperm(len(x), device=x.device)  # workers cannot use tensors of the GPU",
@@ -316,6 +322,7 @@ RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines&
     case RemedyKind::kWaitLater: return wait_later(framework);
     case RemedyKind::kPinned: return pinned(framework, lines);
     case RemedyKind::kKeepMemory: return keep_memory(framework, lines);
+    case RemedyKind::kKeepPool: return keep_pool();
     case RemedyKind::kFeed: return feed();
     case RemedyKind::kByIndex: return by_index();
     case RemedyKind::kOneGraph: return one_graph(lines);

@@ -21,7 +21,7 @@ constexpr std::array kAllRules = {
     kFloat32MatmulRule,  kChannelsFirstRule,    kUnfusedRule,        kUnfusedOptimizerRule,
     kNoAutocastRule,     kSlowGradientsRule,    kFloat64Rule,        kSerialSumsRule,
     kDenseEmbeddingRule, kSlowFftRule,          kComparisonSortRule, kRepeatedFactorisationRule,
-    kWholeSortRule,      kHandAttentionRule};
+    kWholeSortRule,      kHandAttentionRule,    kWeightCastRule};
 
 }  // namespace
 

@@ -62,6 +62,7 @@ inline constexpr Rule kComparisonSortRule{"ST080", "comparison-sort"};
 inline constexpr Rule kRepeatedFactorisationRule{"ST081", "repeated-factorisation"};
 inline constexpr Rule kWholeSortRule{"ST082", "whole-sort"};
 inline constexpr Rule kHandAttentionRule{"ST083", "hand-attention"};
+inline constexpr Rule kWeightCastRule{"ST084", "weight-cast"};
 
 // All rules, in the order of their ids.
 std::span<const Rule> all_rules() noexcept;

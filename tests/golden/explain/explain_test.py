@@ -58,7 +58,7 @@ class Explain(unittest.TestCase):
 
     def test_for_programs(self):
         explanations = json.loads(self.ok("--format", "json"))["explanations"]
-        self.assertEqual(len([one for one in explanations if one["kind"] == "rule"]), 42)
+        self.assertEqual(len([one for one in explanations if one["kind"] == "rule"]), 43)
         self.assertEqual(len([one for one in explanations if one["kind"] == "verdict"]), 11)
         one, = json.loads(self.ok("--format", "json", "ST004"))["explanations"]
         self.assertEqual((one["id"], one["name"]), ("ST004", "polling"))

@@ -24,10 +24,12 @@ constexpr TestApi kFree{ApiId{5}, ApiCategory::kFree, "cudaFree"};
 constexpr TestApi kMemcpy{ApiId{6}, ApiCategory::kCopy, "cudaMemcpy"};
 constexpr TestApi kLibrary{ApiId{7}, ApiCategory::kOther, "libraryEntryPoint"};
 constexpr TestApi kMalloc{ApiId{8}, ApiCategory::kAlloc, "cudaMalloc"};
+constexpr TestApi kPool{ApiId{9}, ApiCategory::kPoolAlloc, "cudaMallocAsync"};
 
 TraceMaker maker_with_apis() {
   TraceMaker maker;
-  for (const TestApi& api : {kStreamSync, kDeviceSync, kEventSync, kEventRecord, kFree, kMemcpy, kLibrary, kMalloc}) {
+  for (const TestApi& api :
+       {kStreamSync, kDeviceSync, kEventSync, kEventRecord, kFree, kMemcpy, kLibrary, kMalloc, kPool}) {
     maker.add_api(api);
   }
   maker.add_stream(kStream, format::Stream::kNonBlocking);
@@ -240,6 +242,22 @@ TEST_CASE("return latency and unblocked cost are measured once there are enough 
   CHECK(calibration.return_latency.p50_ns == 12 * kMicrosecond);
   CHECK(calibration.cost_of(kMalloc.id, kMalloc.category).p50_ns == 102 * kMicrosecond);
   CHECK(calibration.cost_of(kFree.id, kFree.category).samples == 0);
+}
+
+TEST_CASE("a wait behind which a pool gives its memory back tells no return latency") {
+  TraceMaker maker = maker_with_apis();
+  maker.add_window(0, 1'000 * kMillisecond);
+  for (int i = 0; i < 6; ++i) {
+    const Nanoseconds start_ns = (1 + 10 * i) * kMillisecond;
+    const Nanoseconds took_ns = i == 0 ? 2 * kMicrosecond : 400 * kMicrosecond;
+    maker.add(maker.make_call(kPool, at(start_ns - 500 * kMicrosecond, took_ns), StreamId{}, 0));
+    maker.add_kernel(at(start_ns, kMillisecond), kStream, start_ns - 5 * kMicrosecond,
+                     static_cast<std::uint32_t>(10 + i));
+    maker.add(maker.make_call(kStreamSync, {start_ns, start_ns + 4 * kMillisecond}, kStream, 0));
+  }
+  const Attribution attribution = attribute(maker.load());
+  CHECK(attribution.calibration.return_latency.samples == 0);  // one sample: too few
+  CHECK(attribution.breaches.empty());
 }
 
 }  // namespace synctrace::testing::sync_test_test

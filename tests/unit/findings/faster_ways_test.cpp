@@ -26,6 +26,11 @@ constexpr const char* kProduct = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT
 constexpr const char* kAdds =
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)";
 
+constexpr const char* kCasts =
+    "void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda(int)::Cast>(int)";
+constexpr const char* kLinear = "/site-packages/torch/nn/modules/linear.py";
+constexpr const char* kFlex = "/site-packages/torch/nn/attention/flex_attention.py";
+
 // Each kernel takes a millisecond.
 class Program {
  public:
@@ -151,6 +156,38 @@ TEST_CASE("the module of PyTorch is asked for no weights, in 16 bits") {
   };
   CHECK(module(kProduct).only(kHandAttentionRule).title == "Let nn.MultiheadAttention run one kernel");
   CHECK(module("ampere_sgemm_128x128_nn").advice().empty());
+}
+
+TEST_CASE("weights are converted once where no gradients are formed and layers cast them") {
+  const auto program = [](const char* file, const char* function) {
+    Program made;
+    made.run(kCasts, 40, "y = self.proj(x)", 20, kLinear, "Net.forward", "Linear.forward");
+    made.run(kProduct, 40, "y = self.proj(x)", 20, kLinear, "Net.forward", "Linear.forward");
+    made.run(kAdds, 50, "loss.backward()", 5, file, "main", function);
+    return made;
+  };
+  Program serves = program(kTorch, "call");
+  const KernelAdvice advice = serves.only(kWeightCastRule);
+  CHECK(advice.to_type.front().starts_with("model.to(torch.bfloat16)"));
+  CHECK(advice.change.stays(kernel_class(kCasts)).usual.fraction() < 0.5);
+  CHECK(advice.change.stays(kernel_class(kProduct)).usual.fraction() == 1.0);
+  CHECK(program("/site-packages/torch/autograd/graph.py", "_engine_run_backward").advice().empty());
+
+  Program inputs;  // casts by the program itself
+  inputs.run(kCasts, 41, "x = x.to(torch.bfloat16)", 20);
+  inputs.run(kProduct, 42, "y = x @ w", 20);
+  CHECK(inputs.advice().empty());
+}
+
+TEST_CASE("a block mask is made by compiled code, by the kinds of kernels that make it") {
+  Program program;
+  program.run(kAdds, 60, "mask = create_block_mask(mod, None, None, n, n)", 20, kFlex, "main", "create_block_mask");
+  program.run(kCasts, 61, "x = x.to(torch.bfloat16)", 20);
+  program.run(kProduct, 62, "y = x @ w", 20);
+  const KernelAdvice advice = program.only(kUnfusedRule);
+  CHECK(advice.title == "Compile create_block_mask, or call it once");
+  CHECK(advice.change.stays(kernel_class(kAdds)).usual.fraction() == percent(15).fraction());
+  CHECK(advice.change.stays(kernel_class(kCasts)).usual.fraction() == 1.0);
 }
 
 }  // namespace synctrace::testing::faster_ways_test

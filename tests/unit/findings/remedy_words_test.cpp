@@ -318,7 +318,7 @@ TEST_CASE("every remedy says what to do, in every framework") {
   for (const RemedyKind kind :
        {RemedyKind::kGraph, RemedyKind::kLoopOfKernels, RemedyKind::kOptimizer, RemedyKind::kReadLater,
         RemedyKind::kRemoveWait, RemedyKind::kStopPolling, RemedyKind::kWaitLater, RemedyKind::kPinned,
-        RemedyKind::kOneCopy, RemedyKind::kKeepMemory, RemedyKind::kFeed, RemedyKind::kHostCode,
+        RemedyKind::kOneCopy, RemedyKind::kKeepMemory, RemedyKind::kKeepPool, RemedyKind::kFeed, RemedyKind::kHostCode,
         RemedyKind::kNoCollection, RemedyKind::kPreload, RemedyKind::kDropDependency, RemedyKind::kOneGraph}) {
     for (const Framework framework : {Framework::kCuda, Framework::kPyTorch, Framework::kJax, Framework::kCupy}) {
       const RemedyWords remedy = words(kind, framework, {""});

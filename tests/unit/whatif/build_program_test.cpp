@@ -313,4 +313,29 @@ TEST_CASE("work without a call keeps to the thread that issues to its stream") {
   CHECK(replay_difference(attribute(scene.trace())).empty());
 }
 
+// Each step takes memory of a pool for half a millisecond, computes for one, and waits for four more, in which the pool
+// gives its memory back. One that keeps it saves all of both.
+TEST_CASE("a wait that returns late behind a slow call for a pool's memory is the pool's") {
+  const bool is_slow = GENERATE(true, false);
+  CAPTURE(is_slow);
+  ReplayScene scene;
+  for (int i = 0; i < 12; ++i) {
+    const Nanoseconds begin_ns = (1 + 8 * i) * kMs;
+    const Nanoseconds taken_ns = begin_ns + (is_slow ? 500 * kUs : 2 * kUs);
+    scene.call(ApiCategory::kPoolAlloc, "cudaMallocAsync", {begin_ns, taken_ns}).stack = StackId{6};
+    scene.launch({taken_ns, taken_ns + 5 * kUs}, {taken_ns + 7 * kUs, taken_ns + kMs});
+    scene.call(ApiCategory::kStreamSync, "cudaStreamSynchronize", {taken_ns + 10 * kUs, taken_ns + 5 * kMs});
+  }
+  Nanoseconds pools_ns = 0;
+  const ReplayProgram program = scene.program();
+  for (const ReplayEvent& head : program.events) {
+    if (program.sites[head.site].fix != Fix::kCacheMemory) continue;
+    program.events.visit(head, [&](const auto& event) {
+      if constexpr (requires { event.own; }) pools_ns += event.own;
+    });
+  }
+  CHECK((pools_ns > 12 * 4 * kMs) == is_slow);
+  CHECK(replay_difference(attribute(scene.trace())).empty());
+}
+
 }  // namespace synctrace::testing
