@@ -72,6 +72,7 @@ ROWS = [
     (r"load the next batch in a thread", [PYTHON]),
     # launches
     (r"above def (\w+): @torch\.compile", [TORCH, LAUNCHES, FUNCTION]),
+    (r"above def (\w+): @cupy\.fuse\(\)", [CUPY, LAUNCHES, FUNCTION]),
     (r"above def (\w+): @jax\.jit", [JAX, LAUNCHES, FUNCTION]),
     (r"above forward of (\w+): @torch\.compile", [MODULE, LAUNCHES, FORWARD]),
     (r"above forward of \w+: @torch\.compile(;|$)", [FUSES]),
@@ -113,6 +114,8 @@ ROWS = [
     # copies
     (r"pinned\.copy_\(", [TORCH, COPIES]),
     (r"cudaMallocHost|cudaMemcpyAsync", [CUDA, COPIES]),
+    (r"cupy\.fft\.config\.get_plan_cache", [CUPY, r'^code .*file="[^"]*/cupy/fft/_fft.py"']),
+    (r"formats only what is shown", [TORCH, r'^code .*file="[^"]*/torch/_tensor_str.py"']),
     (r"cupyx\.empty_pinned", [CUPY, COPIES]),
     (r"torch\.stack\(rows\)|torch\.tensor\(x, device=device\)", [TORCH, UPLOADS]),
     (r"^.*\.(to|cuda)\(.*non_blocking=True", [TORCH, UPLOADS]),

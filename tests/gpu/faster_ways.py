@@ -154,7 +154,7 @@ def weight_casts():
 
         calls = (lambda: run(model, x), lambda: run(converted, x.to(torch.bfloat16)), cast)
         graphs = []
-        for call in calls:  # as graphs, so that only the GPU's time counts
+        for call in calls:  # graphs: the GPU's time counts
             for _ in range(3):
                 call()
             torch.cuda.synchronize()

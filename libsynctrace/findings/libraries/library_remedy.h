@@ -38,7 +38,7 @@ struct LibraryRemedy {
   // kHost: all of the host's time at that line goes; else it is halved. kRead: all that is done there goes, so also
   // what the host must read to know a size.
   bool goes = false;
-  ShareRange stays = {percent(0), percent(0), percent(0)};  // of the host's time that goes: what is done in its place
+  ShareRange stays = {percent(0), percent(0), percent(0)};  // what is done in its place, a share of the time that goes
 };
 
 std::span<const std::span<const LibraryRemedy>> library_remedies() noexcept;

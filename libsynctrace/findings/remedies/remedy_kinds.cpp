@@ -23,6 +23,7 @@ constexpr double kCopiesOfALoop = 8;
 constexpr double kLeastHostShare = 0.1;
 // A function that goes whole has a line that takes so much; its other lines go with it.
 constexpr double kLeastShareOfFunction = 0.05;
+constexpr double kLeastShareOfLibrary = 0.002;  // a library's switch is easily typed
 
 // The turns of a loop touch a few items each; their kernels take the least time that a kernel can. One operation on all
 // items took 2 to 20 % of it (docs/measurements/wild.md).
@@ -274,10 +275,10 @@ bool RemedyKinds::may_read_managed(const FixKey& key) {
 
 // Functions whose dearest line takes little are not told; with a dear line, their other lines are.
 bool RemedyKinds::is_told(const RemedyGroup& whole, double alone_share) const {
-  if (whole.on_cpu == nullptr && whole.data == nullptr) return true;
-  return alone_share >= kLeastShareOfFunction ||
+  if (whole.on_cpu == nullptr && whole.data == nullptr && whole.library == nullptr) return true;
+  return alone_share >= (whole.library == nullptr ? kLeastShareOfFunction : kLeastShareOfLibrary) ||
          std::any_of(groups_.begin(), groups_.end(), [&](const RemedyGroup& group) {
-           return group.on_cpu == whole.on_cpu && group.data == whole.data;
+           return group.on_cpu == whole.on_cpu && group.data == whole.data && group.library == whole.library;
          });
 }
 
