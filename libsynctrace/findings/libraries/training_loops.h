@@ -280,7 +280,7 @@ inline constexpr LibraryRemedy kTrainingLoopsRemedies[] = {
      .title = "Let timm's loader use pinned memory",
      .to_type = "create_loader(..., pin_memory=True)"},
     {.library = "timm",
-     .versions = "0.9.16, 1.0.28",
+     .versions = "1.0.15, 1.0.28",
      .file = "/timm/utils/model_ema.py",
      .function = "ModelEmaV3.apply_update_",
      .line = ".to(device=self.device)",
